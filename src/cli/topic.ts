@@ -5,6 +5,7 @@ import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import type { Topic } from "../find/topics.ts"
 import { startRenewing } from "../job/spawn.ts"
 import { CopyReaders } from "../vault/reader.ts"
+import { type LabelShown, readLabels, withItsLabel } from "../views/labels.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { programsOfTurns } from "../views/queries/sessions.ts"
 import { positive, stringArg, words } from "./args.ts"
@@ -32,10 +33,12 @@ export const topicArgs = (
   limit: option(`At most this many (${limit})`, "N", "n"),
 })
 
-/** In whose session it is. */
+/** What is told of the turn of each. */
 export interface Spoken {
   /** Name of the agent, if it is not Claude Code. */
   readonly program?: string
+  /** Set only if the user has labelled it. */
+  readonly label?: LabelShown
 }
 
 export const agentShown = ({ program }: Spoken): string | undefined => program && agentTitle(program)
@@ -100,9 +103,10 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
     db,
     shown.map(({ handle }) => handle),
   )
+  const labels = readLabels(env.dataHome)
   const told = shown.map((one): T & Spoken => {
     const agent = programs.get(one.handle)
-    return agent === undefined ? one : { ...one, program: agent }
+    return withItsLabel(agent === undefined ? one : { ...one, program: agent }, labels)
   })
   if (out.wantsJson) {
     out.json({

@@ -234,6 +234,43 @@ describe("a decision that does not hold", () => {
   })
 })
 
+test("what was run, what mended an error, and whose files they are: each with the label of its turn", async () => {
+  using desk = new Desk()
+  const command = "kiln-fire --cone 9"
+  const bash = (output: string, isError = false) => ({
+    tool: "Bash",
+    input: { command, description: "Fire" },
+    output,
+    isError,
+  })
+  const input = { file_path: join(desk.cwd, "kiln.conf"), content: "door = closed\n" }
+  const session = desk
+    .session()
+    .turn("Fire the kiln", [bash("Exit code 1\nError: the kiln door is open", true)])
+    .turn("Close its door", [{ tool: "Write", input, output: "ok" }, bash("fired")])
+    .flush()
+  well(await desk.hook("stop", session))
+  const [{ handle, solvedIn }] = (await desk.json("fix", "kiln door is open")).found
+  await desk.ok("tag", handle, "kilns")
+  await desk.ok("tag", solvedIn, "--rejected", "the door must stay open")
+  const label = { verdict: "rejected", note: "the door must stay open", tags: [] }
+  expect((await desk.json("fix", "kiln door is open")).found).toMatchObject([
+    { label: { tags: ["kilns"], verdict: null }, solutionLabel: label },
+  ])
+  expect((await desk.json("how", "kiln-fire")).found).toMatchObject([{ handle: solvedIn, label }])
+  expect((await desk.json("files", "kiln.conf")).found).toMatchObject([{ handle: solvedIn, label }])
+  await using peer = await Peer.connect(desk.cwd, desk.env)
+  for (const [kind, about] of [
+    ["fix", "kiln door is open"],
+    ["how", "kiln-fire"],
+    ["files", "kiln.conf"],
+  ] as const) {
+    expect(await desk.ok(kind, about)).toContain("\n  rejected: the door must stay open\n")
+    const { text } = await peer.call("look_up", { kind, about })
+    expect(text).toMatch(/marked rejected on \d{4}-\d\d-\d\d: "the door must stay open"/)
+  }
+})
+
 describe("a restore says when files have changed since", () => {
   const edit = (path: string, text: string) => ({
     tool: "Edit",

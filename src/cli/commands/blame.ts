@@ -5,7 +5,7 @@ import { oneLine } from "../../base/text.ts"
 import { blameLines, namesLine } from "../../find/line-question.ts"
 import { typedPath } from "../../find/narrowing.ts"
 import { type Touch, touchesOf } from "../../find/topics.ts"
-import { type LabelShown, labelWords, readLabels, withItsLabel } from "../../views/labels.ts"
+import { labelWords } from "../../views/labels.ts"
 import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import { type Command, flag } from "../command.ts"
@@ -27,14 +27,11 @@ export default {
     const text = words(args).join(" ").trim()
     if (namesLine(text, { folder: env.cwd, home: env.home }))
       return answerLine(context, text, blameLines, () => [])
-    const labels = readLabels(env.dataHome)
     answerTopic(
       context,
       LIMIT,
       ({ db, text, project, program }) =>
-        touchesOf(db, typedPath(text, env.cwd, env.home), { project, program }, args["reads"] === true).map(
-          (touch) => withItsLabel(touch, labels),
-        ),
+        touchesOf(db, typedPath(text, env.cwd, env.home), { project, program }, args["reads"] === true),
       render,
     )
     return EXIT.ok
@@ -42,7 +39,7 @@ export default {
 } satisfies Command
 
 function render(
-  touch: Touch & Spoken & { readonly label?: LabelShown },
+  touch: Touch & Spoken,
   { style, columns, now }: Screen,
   _n: number,
   showPath: ShowPath,

@@ -3,6 +3,7 @@
 import { count } from "../../base/text.ts"
 import type { TopicFile } from "../../find/topics.ts"
 import { filesOfTopic } from "../../find/topics.ts"
+import { labelWords } from "../../views/labels.ts"
 import type { Command } from "../command.ts"
 import { ago, type Screen } from "../screen.ts"
 import type { ShowPath } from "../shown-path.ts"
@@ -17,7 +18,7 @@ export default {
   rows: {
     list: "found",
     columns: ["path", "ops", "turns", "handle", "time"],
-    others: ["score", "takenBack", "named", "program"],
+    others: ["score", "takenBack", "named", "program", "label"],
   },
   run(context) {
     const { cwd: folder, home } = context.env
@@ -31,12 +32,13 @@ function render(
   n: number,
   showPath: ShowPath,
 ): string[] {
-  const { path, ops, turns, handle, time, takenBack, named = 0 } = file
+  const { path, ops, turns, handle, time, takenBack, label, named = 0 } = file
   const done = `${ops.join(", ")} in ${count(turns, "turn")}`
   const figures = dotted(done, handle, agentShown(file), ago(time, now), takenBack && "rewound")
   return [
     ...(n === 0 && named > 1 ? [`${count(named, "file")} of that name, the last touched first:`] : []),
     style.bold(showPath(path)),
     style.dim(indented(figures, columns)),
+    ...labelWords(label).map((word) => indented(word, columns)),
   ]
 }

@@ -2,6 +2,7 @@
 
 import { count } from "../../base/text.ts"
 import { type CommandRun, commandsAbout } from "../../find/commands-run.ts"
+import { labelWords } from "../../views/labels.ts"
 import { block } from "../block.ts"
 import type { Command } from "../command.ts"
 import type { Screen } from "../screen.ts"
@@ -25,11 +26,12 @@ export default {
 } satisfies Command
 
 function render(one: CommandRun & Spoken, { style, columns, now }: Screen): string[] {
-  const { command, handle, time } = one
+  const { command, handle, time, label } = one
   const figures = dotted(ending(one), handle, agentShown(one), ago(time, now), one.takenBack && "rewound")
   return [
     ...block(command, { lead: "$ ", indent: "  ", most: LINES, handle }).map(style.bold),
     style.dim(indented(figures, columns)),
+    ...labelWords(label).map((word) => indented(word, columns)),
   ]
 }
 

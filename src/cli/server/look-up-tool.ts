@@ -25,22 +25,21 @@ const SAID = 240
 const STEP = 160
 const PATH = 200
 
-const KINDS: Readonly<Record<string, (topic: Topic, world: ServerWorld) => readonly string[]>> = {
-  how: (topic) => commandsAbout(topic).map(runLines),
-  fix: (topic) => fixesAbout(topic).map(fixLines),
-  blame: ({ db, dataHome, text, project, program }, { folder, home }) => {
-    const labels = readLabels(dataHome)
-    return touchesOf(db, typedPath(text, folder, home), { project, program }, false).map((touch) =>
+type Answer = (topic: Topic, world: ServerWorld, labels: Labels) => readonly string[]
+
+const KINDS: Readonly<Record<string, Answer>> = {
+  how: (topic, _world, labels) => commandsAbout(topic).map((one) => runLines(one, labels)),
+  fix: (topic, _world, labels) => fixesAbout(topic).map((one) => fixLines(one, labels)),
+  blame: ({ db, text, project, program }, { folder, home }, labels) =>
+    touchesOf(db, typedPath(text, folder, home), { project, program }, false).map((touch) =>
       touchLine(touch, labels),
-    )
-  },
-  why: (topic, { folder, home }) => {
+    ),
+  why: (topic, { folder, home }, labels) => {
     if (!namesLine(topic.text, { folder, home }))
       throw usageError("about names no line", "such as src/main.ts:12")
-    const labels = readLabels(topic.dataHome)
     return whyLines(topic, { folder, home }).map((one) => whyText(one, labels))
   },
-  files: (topic, world) => filesOfTopic(topic, world).map(fileLine),
+  files: (topic, world, labels) => filesOfTopic(topic, world).map((file) => fileLine(file, labels)),
 }
 
 /** Kinds that answer only what matches: what is said where nothing does, and what would find more. */
@@ -83,12 +82,15 @@ export const lookUpTool: ServerTool = {
     using readers = new CopyReaders()
     const program = args.text("agent")
     const topic = { db, dataHome: world.dataHome, readers, text, project, program, limit }
-    const found = KINDS[kind]!(topic, world)
+    const labels = readLabels(world.dataHome)
+    const found = KINDS[kind]!(topic, world, labels)
     const scope = project === undefined ? "all projects" : "this project"
     if (found.length === 0) {
       const isExact = Object.hasOwn(NOTHING, kind)
       const others =
-        project === undefined || !isExact ? 0 : KINDS[kind]!({ ...topic, project: undefined }, world).length
+        project === undefined || !isExact
+          ? 0
+          : KINDS[kind]!({ ...topic, project: undefined }, world, labels).length
       const { thing, wider } = isExact
         ? NOTHING[kind]!
         : { thing: "Nothing", wider: "try fewer or other words" }
@@ -115,7 +117,7 @@ const said = (text: string, limit: number): string => JSON.stringify(plain(text,
 const strangers = (text: string, limit: number): string => JSON.stringify(strange(text, limit))
 const dotted = (...parts: readonly (string | false | undefined)[]): string => parts.filter(Boolean).join(", ")
 
-function runLines(run: CommandRun): string {
+function runLines(run: CommandRun, labels: Labels): string {
   const { command, runs, failures, failed, exitCode, error, time, handle, takenBack } = run
   const ending =
     failed === null
@@ -132,6 +134,7 @@ function runLines(run: CommandRun): string {
     minute(time),
     handle,
     takenBack && "rewound",
+    ...toldLabels(labels.on(handle)),
   )
   return [
     said(command, COMMAND),
@@ -140,10 +143,10 @@ function runLines(run: CommandRun): string {
   ].join("\n")
 }
 
-function fixLines(fix: Fix): string {
+function fixLines(fix: Fix, labels: Labels): string {
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer, takenBack } = fix
   return [
-    `${handle} ${dotted(minute(time), takenBack && "rewound")}, ${fix.pasted ? "pasted by the user" : `${nameOr(tool, "tool")}: ${said(target, STEP)}`}`,
+    `${handle} ${dotted(minute(time), takenBack && "rewound", ...toldLabels(labels.on(handle)))}, ${fix.pasted ? "pasted by the user" : `${nameOr(tool, "tool")}: ${said(target, STEP)}`}`,
     `  error: ${strangers(error, ERROR)}`,
     ...steps.map(
       (step) =>
@@ -154,7 +157,7 @@ function fixLines(fix: Fix): string {
       : [
           solvedIn === null
             ? "  it was not seen to work later in this session"
-            : `  it succeeded in ${solvedIn}${solutionTakenBack ? ", rewound" : ""}`,
+            : `  ${dotted(`it succeeded in ${solvedIn}`, solutionTakenBack && "rewound", ...toldLabels(solvedIn === handle ? undefined : labels.on(solvedIn)))}`,
         ]),
     ...(answer === "" ? [] : [`  answer: ${said(answer, SAID)}`]),
   ].join("\n")
@@ -184,11 +187,12 @@ function whyText({ lines, edit, reasons }: LinesReason, labels: Labels): string 
   ].join("\n")
 }
 
-const fileLine = ({ path, ops, turns, handle, time, takenBack, named }: TopicFile): string =>
+const fileLine = ({ path, ops, turns, handle, time, takenBack, named }: TopicFile, labels: Labels): string =>
   `${strangers(path, PATH)} ${dotted(
     named !== undefined && (named === 1 ? "the file of that name" : `1 of ${named} files of that name`),
     `${ops.join(", ")} in ${count(turns, "turn")}`,
     handle,
     minute(time),
     takenBack && "rewound",
+    ...toldLabels(labels.on(handle)),
   )}`
