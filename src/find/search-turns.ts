@@ -108,6 +108,8 @@ export interface FoundTurns extends Pick<HitsShown, "linesOf"> {
 const SHORTLIST = 120
 /** As many for each hit that is asked for, because messages of one turn compete. */
 const PER_HIT = 12
+/** As many where those are of fewer turns than were asked for. */
+const WIDEST = 960
 /** Messages looked at to tell whether there are more hits. */
 const LOOKED_AT = 1000
 /** How many messages found by meaning are merged with what was found by words. */
@@ -392,7 +394,7 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
     const turns = newestTurns(db, filter, (request.limit ?? SHORTLIST) + 1)
     return { turns, candidates: NOTHING, rows: [] }
   }
-  const most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))
+  let most = Math.max(SHORTLIST, PER_HIT * (request.limit ?? 0))
   let isLoose = false
   let candidates = wholeOnly(candidatesFor(db, query, filter), query)
   let rows = compared(db, texts, candidates, query.must, filter, most)
@@ -402,9 +404,14 @@ function rankedIn(db: Database, texts: MessageTexts, request: Unlimited): Rankin
     candidates = candidatesFor(db, { ...query, must: undefined }, filter)
     rows = compared(db, texts, candidates, undefined, filter, most)
   }
-  const turns = rank(candidates, rows)
+  let turns = rank(candidates, rows)
   // Whether others have a phrase as well is not known before their texts are read.
   const isKnown = isLoose || query.must === undefined || isExact(query.must)
+  if (isKnown && turns.length < (request.limit ?? 0) && most < Math.min(WIDEST, candidates.ids.length)) {
+    most = WIDEST
+    rows = compared(db, texts, candidates, isLoose ? undefined : query.must, filter, most)
+    turns = rank(candidates, rows)
+  }
   const isMoreLeft = (): boolean => isKnown && isLeft(db, candidates, most, turns, filter)
   return { turns, candidates, rows, isLoose, isMoreLeft }
 }

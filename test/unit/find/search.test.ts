@@ -349,10 +349,10 @@ describe("search", () => {
 
   test("turns with very many of the words do not hide that there are others", async () => {
     using machine = new Inside()
-    const session = machine.session().turn("Where is the beacon?", [], "Nobody knows.")
-    const steps = Array.from({ length: 140 }, (_, n) => ({
+    const session = machine.session().turn("Where are the beacon and the lamp?", [], "Nobody knows.")
+    const steps = Array.from({ length: 980 }, (_, n) => ({
       tool: "Bash",
-      input: { command: `light beacon ${n} with a torch` },
+      input: { command: n < 840 ? `light lamp ${n}` : `light lamp ${n} and beacon with a torch` },
       output: "ok",
     }))
     session.turn("Light them all", steps, "Done.").flush()
@@ -362,8 +362,10 @@ describe("search", () => {
       const { hits, more } = JSON.parse(stdout) as { hits: Hit[]; more: boolean }
       return { seqs: hits.map(({ seq }) => seq).sort(), more }
     }
-    expect(await found("beacon")).toEqual({ seqs: [2], more: true })
-    expect(await found("beacon", "--limit", "30")).toEqual({ seqs: [1, 2], more: false })
+    // The first 120 messages are of one turn, so more are ranked.
+    expect(await found("beacon")).toEqual({ seqs: [1, 2], more: false })
+    expect(await found("lamp")).toEqual({ seqs: [2], more: true })
+    expect(await found("lamp", "--limit", "90")).toEqual({ seqs: [1, 2], more: false })
     // All that was not ranked is of the turn that was found.
     expect(await found("torch")).toEqual({ seqs: [2], more: false })
   })
