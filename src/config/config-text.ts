@@ -1,6 +1,6 @@
 /**
  * Sets one option in the text of a configuration file and leaves everything else as its owner wrote it: order, comments,
- * blank lines. Pure.
+ * blank lines, line ends. Pure.
  */
 import type { Settings } from "./load.ts"
 import type { Problem } from "./options.ts"
@@ -9,53 +9,83 @@ import type { Problem } from "./options.ts"
 const TABLE = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/
 /** `budget =`, `"restore.budget" =`, with what follows. */
 const SETTING = /^(\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=\s*)(.*)$/
-/** A comment behind a value without quotes; one behind a text cannot be told from its content by a pattern. */
-const COMMENT = /^[^"'#[]*(\s#.*)$/
+/** A text, or a comment with the blanks before it: what looks like a comment within a text is none. */
+const TEXT_OR_COMMENT =
+  /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|(?<comment>[ \t]*#[^\n]*)/g
 
 /**
  * @param literal the value in TOML
  * @returns undefined if the result would not have just this option set
  */
 export function withOption(text: string, key: string, literal: string): string | undefined {
-  const changed = changedText(text, key, literal)
-  const [before, after, value] = [flatOf(text), flatOf(changed), flatOf(`value = ${literal}`)]
+  const before = flatOf(text)
+  const changed = before && changedText(text, key, literal)
+  const [after, value] = [flatOf(changed), flatOf(`value = ${literal}`)]
   if (before === undefined || after === undefined || value === undefined) return undefined
   const expected = JSON.stringify(sorted({ ...before, [key]: value["value"] }))
   return JSON.stringify(sorted(after)) === expected ? changed : undefined
 }
 
-/** The same without the option; undefined: that cannot be done by leaving out one line. */
+/** The same without the option; undefined: that cannot be done by leaving out its lines. */
 export function withoutOption(text: string, key: string): string | undefined {
-  const changed = changedText(text, key, undefined)
-  const [before, after] = [flatOf(text), flatOf(changed)]
+  const before = flatOf(text)
+  const changed = before && changedText(text, key, undefined)
+  const after = flatOf(changed)
   if (before === undefined || after === undefined) return undefined
   const { [key]: _, ...rest } = before
   return JSON.stringify(sorted(after)) === JSON.stringify(sorted(rest)) ? changed : undefined
 }
 
-/** @param literal undefined: its line goes */
+/**
+ * @param text valid TOML
+ * @param literal undefined: its lines go
+ */
 function changedText(text: string, key: string, literal: string | undefined): string {
   const lines = text.split("\n")
+  const plain = lines.map((line) => line.replace(/\r$/, ""))
+  const end = text.includes("\r\n") ? "\r" : ""
   let table = ""
   let firstTable = lines.length
-  for (const [n, line] of lines.entries()) {
-    const head = TABLE.exec(line)?.[1]
+  for (let n = 0, last = 0; n < lines.length; n = last + 1) {
+    last = n
+    const head = TABLE.exec(plain[n]!)?.[1]
     if (head !== undefined) {
       table = bare(head)
       firstTable = Math.min(firstTable, n)
       continue
     }
-    const [, begin = "", name = "", rest = ""] = SETTING.exec(line) ?? []
-    if (name === "" || (table === "" ? bare(name) : `${table}.${bare(name)}`) !== key) continue
-    if (literal === undefined) return lines.toSpliced(n, 1).join("\n")
-    lines[n] = `${begin}${literal}${COMMENT.exec(rest)?.[1] ?? ""}`
-    return lines.join("\n")
+    const [, begin = "", name = "", rest = ""] = SETTING.exec(plain[n]!) ?? []
+    if (name === "") continue
+    const valueTo = (to: number): string => [rest, ...plain.slice(n + 1, to + 1)].join("\n")
+    while (last < lines.length - 1 && flatOf(`value = ${valueTo(last)}`) === undefined) last++
+    if ((table === "" ? bare(name) : `${table}.${bare(name)}`) !== key) continue
+    if (literal === undefined) return lines.toSpliced(n, last + 1 - n).join("\n")
+    const { within, behind } = commentsOf(valueTo(last))
+    const ending = lines[last]!.slice(plain[last]!.length)
+    const now = [...within.map((comment) => comment + end), `${begin}${literal}${behind}${ending}`]
+    return lines.toSpliced(n, last + 1 - n, ...now).join("\n")
   }
   if (literal === undefined) return text
   // Behind a table's head, it would be one of the table's.
   const [above, below] = [lines.slice(0, firstTable), lines.slice(firstTable)]
   while (above.at(-1)?.trim() === "") above.pop()
-  return [...above, `${key} = ${literal}`, ...(below.length > 0 ? ["", ...below] : [""])].join("\n")
+  // The last one may have had no end.
+  const ended = above.map((line, n) => line + (lines.length - 1 === n ? end : ""))
+  return [...ended, `${key} = ${literal}${end}`, ...(below.length > 0 ? [end, ...below] : [""])].join("\n")
+}
+
+/** The comments among the lines of a value, which stay as lines before the new one, and the one behind it. */
+function commentsOf(value: string): { within: readonly string[]; behind: string } {
+  const lastLine = value.lastIndexOf("\n")
+  const within: string[] = []
+  let behind = ""
+  for (const { index, groups } of value.matchAll(TEXT_OR_COMMENT)) {
+    const comment = groups?.["comment"]
+    if (comment === undefined) continue
+    if (index > lastLine) behind = comment
+    else within.push(comment.trim())
+  }
+  return { within, behind }
 }
 
 const bare = (name: string): string =>
@@ -65,7 +95,8 @@ const bare = (name: string): string =>
     .join(".")
 
 /** By full names, as options are; undefined if it is no TOML. */
-function flatOf(text: string): Record<string, unknown> | undefined {
+function flatOf(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined
   try {
     return flat(Bun.TOML.parse(text) as Record<string, unknown>)
   } catch {

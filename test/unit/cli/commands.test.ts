@@ -84,10 +84,41 @@ describe("config", () => {
       expect(await marked()).toBe(false)
       const again = await run(["config", "unset", "restore.budget"], machine)
       expect(again).toMatchObject({ code: 0, stderr: "", stdout: `Your file does not set it: ${now}\n` })
-      const several = "restore.budget = [\n 1,\n 2 ]\n"
-      writeFileSync(fileOf(machine), several)
-      expect((await run(["config", "unset", "restore.budget"], machine)).code).toBe(1)
-      expect(readFileSync(fileOf(machine), "utf8")).toBe(several)
+    })
+
+    test("line ends, comments and values of several lines are kept, or go as one", async () => {
+      using machine = new Inside()
+      mkdirSync(dirname(fileOf(machine)), { recursive: true })
+      const edited = async (text: string, ...args: string[]): Promise<string> => {
+        writeFileSync(fileOf(machine), text)
+        const { code, stderr } = await run(["config", ...args], machine)
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" })
+        return readFileSync(fileOf(machine), "utf8")
+      }
+      const list = '[capture] # what\nexclude = [ # not these\n  "~/a", # mine\n  "~/#b",\n] # so far\n'
+      const rest = "\n[restore]\nbudget = 600 # little\nclear = 'off' # \"never\"\n"
+      for (const end of ["\n", "\r\n"]) {
+        const of = (text: string): string => text.replaceAll("\n", end)
+        const before = of(`# mine\n${list}${rest}`)
+        expect(await edited(before, "unset", "restore.budget")).toBe(
+          before.replace(`budget = 600 # little${end}`, ""),
+        )
+        expect(await edited(before, "set", "restore.budget", "700")).toBe(before.replace("600", "700"))
+        expect(await edited(before, "set", "restore.clear", "full")).toBe(before.replace("'off'", '"full"'))
+        expect(await edited(before, "set", "prune.keep", "5")).toBe(
+          before.replace("# mine", `# mine${end}prune.keep = 5${end}`),
+        )
+        expect(await edited(before, "unset", "capture.exclude")).toBe(of(`# mine\n[capture] # what\n${rest}`))
+        expect(await edited(before, "set", "capture.exclude", "~/c")).toBe(
+          of(`# mine\n[capture] # what\n# not these\n# mine\nexclude = ["~/c"] # so far\n${rest}`),
+        )
+        expect(await edited(`# mine${end}learn = false`, "set", "prune.keep", "5")).toBe(
+          of("# mine\nlearn = false\nprune.keep = 5\n"),
+        )
+      }
+      // What looks like a setting in a text is none.
+      const quoted = 'note = """\nrestore.budget = 1\n"""\n'
+      expect(await edited(`${quoted}restore.budget = [\n 1,\n 2 ]\n`, "unset", "restore.budget")).toBe(quoted)
     })
 
     test("a value that is not allowed, and a file that cannot be changed safely: nothing is written", async () => {
@@ -98,7 +129,7 @@ describe("config", () => {
       })
       expect(existsSync(fileOf(machine))).toBe(false)
       mkdirSync(dirname(fileOf(machine)), { recursive: true })
-      for (const text of ["restore.budget = [\n 1,\n 2 ]\n", "what is this\n"]) {
+      for (const text of ["restore = { budget = 600 }\n", "what is this\n"]) {
         writeFileSync(fileOf(machine), text)
         const ran = await run(["config", "set", "restore.budget", "700"], machine)
         expect(ran).toMatchObject({ code: 1, stdout: "" })
