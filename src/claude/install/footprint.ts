@@ -18,7 +18,7 @@ const RECORD = "folders.json"
 
 /** Code that creates a new name in one of our homes must add it here, or an uninstall leaves it behind. */
 const DATA =
-  /^(vault|followed|notes|pages|plugin|sessions|pending|pointers|reminders|requests|known|forgotten|redacting(\.\d+)?|probe\.\d+|install|prune|models|sync|undone|archive\.db.*|(archive|gate|rebuild|compact|forget|labels|models|notes|sessions|summaries|sync)\.lock|(repair|folders|autopilot-state|compaction-points|counted|imported|labels|projects|spent|summaries)\.json(\.(\d+|old))?|[\w.-]+\.aside-\d+)$/
+  /^(vault|followed|notes|pages|plugin|sessions|pending|pointers|reminders|requests|known|forgotten|redacting(\.\d+)?|probe\.\d+|install|prune|models|sync|undone|archive\.db.*|(archive|gate|rebuild|compact|forget|labels|models|notes|pages|sessions|summaries|sync)\.lock|(repair|folders|autopilot-state|compaction-points|counted|imported|labels|projects|spent|summaries)\.json(\.(\d+|old))?|[\w.-]+\.aside-\d+)$/
 const STATE =
   /^(ctxbridge\.log.*|job\.(lock|stop)|swept|foreign-\d+|runtime-[0-9a-f]{16}(\.\d+)?|loading-native-\d+|[\w.-]+\.aside-\d+)$/
 
