@@ -152,11 +152,8 @@ const DYNAMIC_DOORS = [
   "cli/picker/picker-archive.ts",
   "cli/picker/run-picker.ts",
   "hook/call.ts",
-  "hook/answer.ts",
-  "hook/remember.ts",
   "hook/seldom.ts",
   "hook/steps.ts",
-  "hook/take.ts",
   "hook/before-action.ts",
   "hook/run.ts",
   "hook/reply.ts",
@@ -176,7 +173,7 @@ const PURE: readonly RegExp[] = [
   /^config\/(options|options-doc)\.ts$/,
   /^claude\/install\/(settings-edit|server-edit|status-line|hooks-table)\.ts$/,
   /^base\/(json-text)\.ts$/,
-  /^views\/(schema|todos|handle-prefix)\.ts$/,
+  /^views\/(schema|todos)\.ts$/,
   /^base\/(errors|text)\.ts$/,
 ]
 

@@ -11,10 +11,10 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 596],
-  ["short", 56],
-  ["exported", 3246],
-  ["once", 1570],
+  ["files", 578],
+  ["short", 43],
+  ["exported", 3226],
+  ["once", 1559],
   ["never", 155],
 ] as const)("%s: at most %i", (name, most) => {
   expect(house[name]).toBeLessThanOrEqual(most)

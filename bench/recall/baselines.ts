@@ -6,10 +6,10 @@
 import { decodeLine } from "../../src/agents/agents.ts"
 import { toolTarget } from "../../src/agents/tool-kinds.ts"
 import { isStopWord } from "../../src/find/parse-query.ts"
+import { HANDLE_PREFIX } from "../../src/record/our-marks.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"
 import type { Database } from "../../src/views/database.ts"
-import { HANDLE_PREFIX } from "../../src/views/handle-prefix.ts"
 import { comparable, type Shown } from "./scores.ts"
 
 interface Line {

@@ -6,9 +6,9 @@ import { isTool } from "../../src/agents/tool-kinds.ts"
 import { namesIn } from "../../src/base/words.ts"
 import { MessageTexts } from "../../src/find/message-text.ts"
 import { isStopWord } from "../../src/find/parse-query.ts"
+import { HANDLE_PREFIX } from "../../src/record/our-marks.ts"
 import type { CopyReaders } from "../../src/vault/reader.ts"
 import type { Database } from "../../src/views/database.ts"
-import { HANDLE_PREFIX } from "../../src/views/handle-prefix.ts"
 import { comparable, type Question } from "./scores.ts"
 
 /** Questions per kind, spread over all turns. */

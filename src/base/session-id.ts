@@ -18,3 +18,15 @@ export const HISTORY = "history"
 
 /** Whether it stands for the prompts of a day that name no session. */
 export const isDayOfPrompts = (session: string): boolean => /^[\da-f]{8}-\d{4}-\d\d-\d\d$/.test(session)
+
+/** Names of the sessions that hold what the model wants kept; Claude Code's are uuids. */
+const PREFIX = "notes-"
+
+/** Pattern for GLOB. */
+export const NOTES_SESSIONS = `${PREFIX}*`
+
+export const isNotesSession = (session: string): boolean => session.startsWith(PREFIX)
+
+/** @param project as the archive names it */
+export const notesSession = (project: string): string =>
+  PREFIX + Bun.hash.xxHash64(project, 0n).toString(16).padStart(16, "0")

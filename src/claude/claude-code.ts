@@ -6,8 +6,8 @@ import { isObject, type JsonObject, objectOf, parseLine, stringOf } from "../rec
 import { tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { ClaudeResult, Part, TranscriptRecord, Usage } from "../record/types.ts"
 import { assistantParts, mediaData, textsOf, userParts } from "./content.ts"
+import { messageUsage, SYNTHETIC } from "./glance.ts"
 import { liesAsTranscript, PROMPT_HISTORY, transcriptsFolder } from "./places.ts"
-import { messageUsage, SYNTHETIC } from "./usage.ts"
 import { isBuiltInCommand, queuedTextParts, type Speaker, userTextParts } from "./user-text.ts"
 
 /* What Claude Code's tools do, and what of their input tells most. Read from 1.0.51 to 2.1.330. */

@@ -6,9 +6,8 @@
 import { NEWLINE } from "../base/byte-lines.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { type LineSpan, lineAt, parsedLine, wantedLines } from "../record/lines-with.ts"
-import { promptTokens, tokenCount } from "../record/token-counts.ts"
+import { promptTokens, tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { Glance, GlancedCompaction, Usage } from "../record/types.ts"
-import { messageUsage } from "./usage.ts"
 
 /** Inside a JSON string, the second quotation mark would be escaped. */
 const USAGE = '"usage"'
@@ -157,5 +156,32 @@ export function* turnAndTaskLines(bytes: Buffer): Generator<TurnOrTaskLine> {
     if (isSaid || others.includes(true)) yield { ...line, isSaid }
     for (const [n, place] of places.entries())
       if (place >= 0 && place < line.to) places[n] = bytes.indexOf(TOLD[n]!, line.to)
+  }
+}
+
+export const SYNTHETIC = "<synthetic>"
+
+/**
+ * Token counts of an API message, which Claude Code repeats on each of its lines.
+ *
+ * @returns undefined for anything that is not an answer of the API
+ */
+export function messageUsage(type: string, line: JsonObject): Usage | undefined {
+  const message = objectOf(line["message"])
+  const messageId = stringOf(message["id"])
+  const usage = message["usage"]
+  const model = stringOf(message["model"]) ?? ""
+  // Claude Code's own answers have no counts. Taken as a reading, they would show an empty window.
+  if (type !== "assistant" || messageId === undefined || !isObject(usage) || model === SYNTHETIC)
+    return undefined
+  const tokens = tokensIn(usage)
+  const hour = tokenCount(objectOf(usage["cache_creation"])["ephemeral_1h_input_tokens"])
+  const isFast = usage["speed"] === "fast"
+  return {
+    messageId,
+    model,
+    ...tokens,
+    cacheHour: Math.min(hour, tokens.cacheCreation),
+    ...(isFast && { isFast }),
   }
 }

@@ -9,7 +9,7 @@ import {
   uninstallAgent,
 } from "../agents/install/agent-installers.ts"
 import { messageOf, usageError } from "../base/errors.ts"
-import { oneAtATime } from "../claude/install/install-lock.ts"
+import { oneAtATime } from "../claude/install/footprint.ts"
 import type { SettingsChange } from "../claude/install/register.ts"
 import { dropPointers } from "../views/pointers.ts"
 import { type Context, option } from "./command.ts"

@@ -1,8 +1,8 @@
 /** Renders receipts for people: one compaction as a story of ten lines, several as tables, what is lost by name. Pure. */
 
 import { count } from "../base/text.ts"
+import { tokensOf } from "../restore/explain.ts"
 import { type DeliveryProof, HELD_KINDS, type HeldKind, type Receipt } from "../restore/receipt.ts"
-import { tokensOf } from "../restore/receipt-line.ts"
 import { sumOf } from "../restore/session-receipts.ts"
 import { renderTable } from "./block.ts"
 import { shortIds } from "./render-session.ts"

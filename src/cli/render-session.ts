@@ -2,8 +2,8 @@
 
 import { agentTitle, UNMARKED } from "../agents/agents.ts"
 import { bytes, count, oneLine } from "../base/text.ts"
+import { HANDLE_PREFIX } from "../record/our-marks.ts"
 import { formatTokens } from "../restore/window/zone.ts"
-import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { type LabelShown, labelWords } from "../views/labels.ts"
 import type { CountedSession, Session } from "../views/queries/sessions.ts"
 import { allTokens, type SessionUse } from "../views/queries/token-use.ts"

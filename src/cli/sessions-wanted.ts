@@ -1,9 +1,9 @@
 /** The sessions that a command is about: those that are named, or all that its options narrow to. */
 import { CtxError, EXIT } from "../base/errors.ts"
 import { startRenewing } from "../job/spawn.ts"
+import { HANDLE_PREFIX } from "../record/our-marks.ts"
 import { findByName } from "../views/by-name.ts"
 import type { Database } from "../views/database.ts"
-import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { openCurrent } from "../views/open-current.ts"
 import { folderOf } from "../views/project.ts"
 import { sessionList } from "../views/session-list.ts"

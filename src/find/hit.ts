@@ -1,8 +1,8 @@
 /** Builds what is shown of a ranked turn: its best message, and enough of the turn to know what it was about. */
 
 import { cut, oneLine } from "../base/text.ts"
+import { HANDLE_PREFIX } from "../record/our-marks.ts"
 import type { Database } from "../views/database.ts"
-import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import type { LabelShown, Labels } from "../views/labels.ts"
 import { idsOfTurn, lastAnswers, type MessagePlace, type RankRow } from "../views/queries/messages.ts"
 import { type ChangedFiles, filesChangedSince } from "../views/queries/touched-files.ts"

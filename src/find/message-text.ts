@@ -10,8 +10,7 @@ import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReader, CopyReaders } from "../vault/reader.ts"
 import { callOfMessage, recordAt } from "../views/beside-rows.ts"
 import type { Database } from "../views/database.ts"
-import { type MessagePlace, placesOf } from "../views/queries/messages.ts"
-import { toolsIn } from "../views/tool-name.ts"
+import { type MessagePlace, placesOf, toolsIn } from "../views/queries/messages.ts"
 
 interface MessageText {
   readonly text: string

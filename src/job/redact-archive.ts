@@ -1,5 +1,6 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
 
+import { endOfLines } from "../base/byte-lines.ts"
 import { isMissing, messageOf, throwBusy } from "../base/errors.ts"
 import { writeWhole } from "../base/files.ts"
 import { existsSync, lstatSync, readFileSync, rmSync } from "../base/fs.ts"
@@ -8,10 +9,14 @@ import { logPath } from "../base/log.ts"
 import { join } from "../base/path.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
-import { isSuperseded, vaultFile } from "../vault/layout.ts"
+import { sessionOf } from "../vault/capture-transcript.ts"
+import { readExactly } from "../vault/copy-file.ts"
+import { knownOf } from "../vault/known-values.ts"
+import { isSuperseded, vaultFile, vaultPath } from "../vault/layout.ts"
 import { withReplacingLock } from "../vault/merge-frames.ts"
 import { tailOf } from "../vault/reader.ts"
 import { redactCopy } from "../vault/redact-copy.ts"
+import { withSource } from "../vault/source-file.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 import { databasePath } from "../views/database.ts"
 import { followVault } from "../views/kept-notes.ts"
@@ -25,7 +30,6 @@ import { followRemoval, type Removed } from "../views/removal.ts"
 import { changingSessions, sessionFolder } from "../views/session-files.ts"
 import { keptDatabases, removeKeptDatabases } from "../views/session-traces.ts"
 import { sources } from "../views/view-sources.ts"
-import { learn } from "./learn-secrets.ts"
 
 interface RedactedCopy {
   /** Path below `vault/`, or `notes` for the source of our own transcripts. */
@@ -278,3 +282,31 @@ const filesIn = (folder: string): string[] =>
   fileNamesIn(folder, isMissing)
     .map((name) => join(folder, name))
     .filter((file) => lstatSync(file, { throwIfNoEntry: false })?.isFile() === true)
+
+const LEARNT_AT_ONCE = 1 << 20
+
+/**
+ * Notes the secrets of a transcript as far as it is archived: when hooks may not have been able to note what they had
+ * recognised, or older rules did not recognise it.
+ */
+export function learn(place: Pick<PathsAndPolicy, "dataHome" | "home" | "secrets">, path: string): void {
+  const tail = tailOf(vaultFile(place.dataHome, vaultPath(path, place.home)))
+  const to = tail?.last?.to
+  if (tail === undefined || to === undefined) return
+  const values = knownOf(place, sessionOf(path), path)
+  withSource(path, (fd) => {
+    for (let from = 0, size = LEARNT_AT_ONCE; from < to; ) {
+      const read = readExactly(fd, from, Math.min(size, to - from))
+      const end = from + read.length < to ? endOfLines(read) : read.length
+      if (read.length === 0) return
+      // Nothing but the beginning of a long line.
+      if (end === 0) size *= 2
+      else {
+        const lines = { path, id: tail.header.id, from, original: read.subarray(0, end) }
+        values.learn(lines, place.secrets)
+        from += end
+        size = LEARNT_AT_ONCE
+      }
+    }
+  })
+}

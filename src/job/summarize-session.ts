@@ -18,12 +18,12 @@ import {
   type SummaryFields,
   type WrittenSummary,
 } from "../record/model-summary.ts"
+import { HANDLE_PREFIX } from "../record/our-marks.ts"
 import { blockQuote, time as timeOf } from "../restore/quote.ts"
 import { tokensOfText } from "../restore/window/zone.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import type { Database } from "../views/database.ts"
 import { isExcludedSession } from "../views/excluded-session.ts"
-import { HANDLE_PREFIX } from "../views/handle-prefix.ts"
 import { isSummaryForgotten, keepSummary } from "../views/kept-summaries.ts"
 import { toolCallsOf } from "../views/queries/calls.ts"
 import { errorsIn, latestSummary, type TurnToRead, turnsToRead } from "../views/queries/summaries.ts"

@@ -36,14 +36,6 @@ interface PrunedMessages {
   readonly pruned: readonly PrunedBlock[]
 }
 
-export function pruneMessages(
-  messages: readonly unknown[],
-  options: PruneOptions,
-  handleOf: HandleOf,
-): PrunedMessages {
-  return pruneAt(messages, findCut(messages, options, handleOf), options, handleOf)
-}
-
 /** Indexes of the first messages that stay whole. */
 export interface Cut {
   readonly texts: number

@@ -5,7 +5,7 @@
  */
 import { decodeLine } from "../agents/agents.ts"
 import { parseJson } from "../base/json-files.ts"
-import { messageUsage, SYNTHETIC } from "../claude/usage.ts"
+import { messageUsage, SYNTHETIC } from "../claude/glance.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
 import { promptTokens } from "../record/token-counts.ts"
 import type { Usage } from "../record/types.ts"

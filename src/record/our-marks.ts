@@ -57,3 +57,6 @@ export function withHandoffApart(parts: readonly Part[]): readonly Part[] {
     return [{ ...part, text: split.own } as Part, { kind: "context", source: "handoff", text: split.given }]
   })
 }
+
+/** Prefix of a handle wherever people or models see it. */
+export const HANDLE_PREFIX = "ctx:"

@@ -13,7 +13,7 @@ import { contextSettings } from "../claude/settings/read-settings.ts"
 import { claudeState } from "../claude/settings/state-file.ts"
 import type { ClaudePlaces } from "../config/load.ts"
 import { objectOf } from "../record/json.ts"
-import { readSmall } from "../vault/read-part.ts"
+import { readSmall } from "../vault/source-file.ts"
 import { folderOf, projectOf } from "../views/project.ts"
 import { BY_NAME, type Opening } from "./render.ts"
 

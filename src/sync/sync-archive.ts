@@ -12,7 +12,7 @@ import { type Database, databasePath } from "../views/database.ts"
 import { changesSince, turnsOnlyIn } from "../views/queries/touched-files.ts"
 import { turnByHandle } from "../views/queries/turns.ts"
 import { allCopies } from "../views/transcript-rows.ts"
-import { embeddedHandles } from "../views/turn-vectors.ts"
+import { embeddedHandles } from "../views/vectors.ts"
 import {
   type Batch,
   FormerVersions,

@@ -6,8 +6,8 @@ import type { Paths, Policy } from "../config/load.ts"
 import { type Captured, type Chunk, capture, type KnownValues } from "./capture.ts"
 import { vaultFile, vaultPath } from "./layout.ts"
 import { markPending, type Pending } from "./pending.ts"
-import { readPart } from "./read-part.ts"
 import type { Stretch } from "./reader.ts"
+import { readPart } from "./source-file.ts"
 import { type Forgotten, forgottenOf } from "./tombstones.ts"
 
 /** Bytes of content kept in memory between capture and indexing; if there is more, indexing reads the vault. */

@@ -1,5 +1,6 @@
 /** Claude Code's transcript, and whether a copy still matches it. */
 
+import { tryTo } from "../base/files.ts"
 import { closeSync, type FileStats } from "../base/fs.ts"
 import { FILLER } from "../secrets/fill.ts"
 import {
@@ -84,3 +85,26 @@ function firstSegment({ fd, tail }: LockedCopy): Segment | undefined {
   for (const segment of segmentsBackwards(fd, tail)) first = segment
   return first?.from === 0 ? first : undefined
 }
+
+/*
+ * Other files that are not ours: never more than asked for, never a pipe or device. One that cannot be read counts as
+ * missing.
+ */
+
+/** The text of a file of at most `most` bytes; undefined for any other. */
+export function readSmall(path: string, most: number): string | undefined {
+  const text = withFile(path, (fd, size) =>
+    size > most ? undefined : asBuffer(readExactly(fd, 0, size)).toString(),
+  )
+  return text?.includes("\0") ? undefined : text
+}
+
+/** As many of these bytes as the file has. */
+export const readPart = (path: string, from: number, length: number): Buffer | undefined =>
+  withFile(path, (fd) => asBuffer(readExactly(fd, from, length)))
+
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+const withFile = <T>(path: string, read: (fd: number, size: number) => T): T | undefined =>
+  tryTo(() => withSource(path, read))

@@ -10,8 +10,8 @@ import { isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { callOfMessage, recordAt } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
-import { findable } from "./findable.ts"
-import { toolNameOf } from "./tool-name.ts"
+import { toolNameOf } from "./queries/messages.ts"
+import { findable } from "./tool-rows.ts"
 import { WordWriter } from "./word-index.ts"
 
 /** @param turns few enough for one transaction */

@@ -21,11 +21,12 @@ import { cut } from "../base/text.ts"
 import type { ToolFile } from "../record/agent.ts"
 import { fromError } from "../record/error-lines.ts"
 import { type HiddenRuns, hiddenRuns, saysFailed, showsText } from "../record/failed-runs.ts"
+import { isGivenBack } from "../record/our-marks.ts"
 import { commandPaths } from "../record/path-words.ts"
 import type { Part } from "../record/types.ts"
 import type { Database } from "./database.ts"
+import { toolNameOf } from "./queries/messages.ts"
 import { applyTask, numberTask, parseTodos, type Todo } from "./todos.ts"
-import { toolNameOf } from "./tool-name.ts"
 
 /** Most characters of an error kept with its call. The whole text is in the vault. */
 const ERROR_KEPT = 600
@@ -326,3 +327,11 @@ const ANSWERED =
  */
 export const isOwnTool = (tool: string | undefined): boolean =>
   tool !== undefined && /^mcp__(?:plugin_\w+_)?ctxbridge__/.test(tool)
+
+/**
+ * The parts of a message that it can be found by: neither what our own tools found, nor what was given back.
+ *
+ * @param toolOf the tool that a part calls, or that answers with it
+ */
+export const findable = (parts: readonly Part[], toolOf: (part: Part) => string | undefined): Part[] =>
+  parts.filter((part) => !isOwnTool(toolOf(part)) && !isGivenBack(part))

@@ -8,18 +8,17 @@ import {
   type Surroundings,
   withoutForgedWords,
 } from "../agents/origin.ts"
+import { isNotesSession } from "../base/session-id.ts"
 import { cut } from "../base/text.ts"
 import { searchable } from "../record/searchable.ts"
 import type { Part, TranscriptRecord } from "../record/types.ts"
 import { foreignIn, isFetchedCopy, isOthersCopy } from "../vault/layout.ts"
 import type { Database } from "./database.ts"
 import { type Effect, FactRows, type Line, noteResult, TurnGrowth, UsageRows } from "./fact-rows.ts"
-import { findable } from "./findable.ts"
 import { hash, type Identity, identify, opensTurn, role } from "./identity.ts"
-import { isNotesSession } from "./notes-session.ts"
 import { StatementRows } from "./statement-rows.ts"
 import { followedBy, isSince, mayReplace, revive, TurnChain, takeBack, takeBackLast } from "./take-back.ts"
-import { type At, ToolRows } from "./tool-rows.ts"
+import { type At, findable, ToolRows } from "./tool-rows.ts"
 import { SessionRows, type TranscriptRow } from "./transcript-rows.ts"
 import type { WordWriter } from "./word-index.ts"
 

@@ -3,19 +3,18 @@
 import { decodeLine } from "../agents/agents.ts"
 import { type Origin, originsOf, withoutForgedWords } from "../agents/origin.ts"
 import { cut } from "../base/text.ts"
+import { HANDLE_PREFIX } from "../record/our-marks.ts"
 import type { Part } from "../record/types.ts"
 import { foreignIn, isBesideCopy, vaultFile } from "../vault/layout.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import { callOfFile } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
-import { HANDLE_PREFIX } from "./handle-prefix.ts"
 import { type ToolCall, toolCallsOf } from "./queries/calls.ts"
-import { type MessageRow, messagesOf } from "./queries/messages.ts"
+import { type MessageRow, messagesOf, toolNameOf } from "./queries/messages.ts"
 import { type TokenUse, usageOf } from "./queries/token-use.ts"
 import { filesOf, type TouchedFile } from "./queries/touched-files.ts"
 import { sharedTurnsOf, type TurnRow, turnByHandle, turnId, turnsOf } from "./queries/turns.ts"
 import { type TakenBack, takenBackOf } from "./taken-back-mark.ts"
-import { toolNameOf } from "./tool-name.ts"
 
 /** A turn in short, as the views keep it. Its handle is with `ctx:`. */
 export interface Turn extends Omit<TurnRow, "id" | "interrupted" | "takenBack" | "others">, TakenBack {

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import type { HookName } from "../../src/claude/fake/payload.ts"
+import type { HookName } from "../../src/claude/fake/transcript.ts"
 import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/cli/bench/torture/case-disk.ts"
 import { databasePath } from "../../src/views/database.ts"
 import { open } from "../../src/views/open.ts"

@@ -3,7 +3,6 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test"
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import fc from "fast-check"
-import { LINE_COLUMNS } from "../../src/restore/window/status-line-text.ts"
 import { shortTokens } from "../../src/restore/window/zone.ts"
 import { type Ran, run, start } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -220,7 +219,7 @@ test("any payload gives one line of bounded width", async () => {
       const text = await said(line(machine, document))
       expect(text.endsWith("\n")).toBe(true)
       expect(text.trimEnd()).not.toContain("\n")
-      expect(Bun.stringWidth(text)).toBeLessThanOrEqual(LINE_COLUMNS)
+      expect(Bun.stringWidth(text)).toBeLessThanOrEqual(24)
     }),
     { numRuns: 40 },
   )

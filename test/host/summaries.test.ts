@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test"
 import { chmodSync, readdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { hookPayload } from "../../src/claude/fake/payload.ts"
+import { hookPayload } from "../../src/claude/fake/transcript.ts"
 import { Transcript } from "../support/transcript.ts"
 import { clearStages, once, openStage, type Stage } from "./checks.ts"
 import { type Client, clientFor } from "./clients.ts"

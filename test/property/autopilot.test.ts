@@ -6,12 +6,7 @@ import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claud
 import { readStatusLineInput } from "../../src/claude/status-line-input.ts"
 import type { Part } from "../../src/record/types.ts"
 import { FillCounter, UNSEEN } from "../../src/restore/window/context-report.ts"
-import {
-  joinLines,
-  LINE_COLUMNS,
-  NOTHING_KNOWN,
-  renderLine,
-} from "../../src/restore/window/status-line-text.ts"
+import { joinLines, NOTHING_KNOWN, renderLine } from "../../src/restore/window/status-line-text.ts"
 
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ kind: fc.constantFrom("text", "thinking", "summary"), text: fc.string({ maxLength: 400 }) }),
@@ -82,7 +77,7 @@ test("a line is one line, of at most 24 columns", () => {
         const facts = { ...NOTHING_KNOWN, tracked, tokens: rounded, estimated, share, pressure: share, zone }
         const line = renderLine({ ...facts, compactions }, color)
         expect(line).not.toContain("\n")
-        expect(Bun.stringWidth(Bun.stripANSI(line))).toBeLessThanOrEqual(LINE_COLUMNS)
+        expect(Bun.stringWidth(Bun.stripANSI(line))).toBeLessThanOrEqual(24)
         expect(line.includes("\x1b")).toBe(color && share !== undefined)
       },
     ),

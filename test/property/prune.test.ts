@@ -8,9 +8,9 @@ import {
   type PruneOptions,
   prunable,
   pruneAt,
-  pruneMessages,
   UNCUT,
 } from "../../src/prune/prune-messages.ts"
+import { pruneMessages } from "../support/pruned.ts"
 
 interface Message {
   readonly role: string

@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test"
 import fc from "fast-check"
 import { prunedConversation } from "../../src/prune/held-blocks.ts"
-import { type PruneOptions, pruneMessages } from "../../src/prune/prune-messages.ts"
+import type { PruneOptions } from "../../src/prune/prune-messages.ts"
+import { pruneMessages } from "../support/pruned.ts"
 
 interface Block {
   readonly type: string

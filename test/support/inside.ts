@@ -6,7 +6,7 @@
 import { spyOn } from "bun:test"
 import { EXIT, isCtxError } from "../../src/base/errors.ts"
 import { oneLine } from "../../src/base/text.ts"
-import type { HookName } from "../../src/claude/fake/payload.ts"
+import type { HookName } from "../../src/claude/fake/transcript.ts"
 import { decodeEvent, encodeReply } from "../../src/claude/hooks.ts"
 import { argsOf, type Environment, type Output } from "../../src/cli/command.ts"
 import { serverWorld } from "../../src/cli/commands/mcp.ts"

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { processesIn } from "../../src/base/processes.ts"
-import { type HookName, hookPayload } from "../../src/claude/fake/payload.ts"
+import { type HookName, hookPayload } from "../../src/claude/fake/transcript.ts"
 import { vaultFile, vaultPath } from "../../src/vault/layout.ts"
 import { CopyReader } from "../../src/vault/reader.ts"
 import type { Database } from "../../src/views/database.ts"
@@ -12,7 +12,7 @@ import { type Ran, type RunOptions, run } from "./binary.ts"
 import { HOOK_ENV, limit } from "./slowness.ts"
 import { Transcript } from "./transcript.ts"
 
-export type { HookName } from "../../src/claude/fake/payload.ts"
+export type { HookName } from "../../src/claude/fake/transcript.ts"
 
 export class Machine {
   readonly root: string

@@ -5,7 +5,7 @@
  */
 
 import { isAbsolute, join } from "../../base/path.ts"
-import { readPart, readSmall } from "../../vault/read-part.ts"
+import { readPart, readSmall } from "../../vault/source-file.ts"
 import type { Database } from "../../views/database.ts"
 import { filesOpenedIn, type Invocation, skillCalls, typedCommands } from "../../views/queries/calls.ts"
 import { claudeLinesAfter, lastKinds } from "../../views/queries/messages.ts"

@@ -4,8 +4,9 @@
  */
 import { type Dirent, lstatSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { isMissing } from "../../base/errors.ts"
+import { isMissing, throwBusy } from "../../base/errors.ts"
 import { writeWhole } from "../../base/files.ts"
+import { withFolderLock } from "../../base/folder-lock.ts"
 import { dirname, fromSystem, join } from "../../base/path.ts"
 import type { Paths } from "../../config/load.ts"
 import { listedStrings } from "../../record/json.ts"
@@ -158,3 +159,18 @@ function removeOnce(homes: Homes, folders: Folders): void {
   const own = [homes.stateHome, homes.dataHome].filter((home) => !folders.found.includes(home))
   for (const folder of [...own, ...folders.made.toReversed()]) removeIfEmpty(folder)
 }
+
+/** ms to wait for others. */
+const PATIENCE = 30_000
+
+/**
+ * Runs `work` while no other install or uninstall of this user is at work: each reads Claude Code's files and our record
+ * of them, and then writes both. The lock is on the home folder itself, so that it leaves no file behind. Must not be
+ * nested.
+ *
+ * @throws CtxError `busy`
+ */
+export const oneAtATime = <T>(home: string, work: () => T): T =>
+  withFolderLock(home, PATIENCE, work, () =>
+    throwBusy("another install or uninstall is running", "nothing was changed; try again when it is done"),
+  )

@@ -18,7 +18,7 @@ import {
   variablesSet,
 } from "../../config/load.ts"
 import { type JsonObject, listedStrings, objectOf } from "../../record/json.ts"
-import { readSmall } from "../../vault/read-part.ts"
+import { readSmall } from "../../vault/source-file.ts"
 import { PROJECT_SETTINGS, userSettings } from "../places.ts"
 import { claudeState } from "./state-file.ts"
 

@@ -5,7 +5,7 @@ import { parseJson } from "../../base/json-files.ts"
 import { join } from "../../base/path.ts"
 import type { Paths } from "../../config/load.ts"
 import { type JsonObject, objectOf } from "../../record/json.ts"
-import { readPart, readSmall } from "../../vault/read-part.ts"
+import { readPart, readSmall } from "../../vault/source-file.ts"
 import { SERVER_NAME } from "../our-server.ts"
 
 /** Maximum bytes of the file, which contains every project of the user. */

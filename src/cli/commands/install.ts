@@ -4,9 +4,8 @@ import { messageOf, usageError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { existsSync } from "../../base/fs.ts"
 import { addressShown, bytes, oneLine } from "../../base/text.ts"
-import { foldersBefore, rememberFolders } from "../../claude/install/footprint.ts"
+import { foldersBefore, oneAtATime, rememberFolders } from "../../claude/install/footprint.ts"
 import { claudeTable } from "../../claude/install/hooks-table.ts"
-import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import {
   type HooksChange,

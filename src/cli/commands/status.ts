@@ -8,7 +8,7 @@ import { hookStatus, ourPlugins, serverStatus } from "../../claude/install/hook-
 import { claudeTable } from "../../claude/install/hooks-table.ts"
 import { windowLimits } from "../../claude/settings/read-settings.ts"
 import { toldToServer } from "../../config/load.ts"
-import { standingOf } from "../../find/embed/embedding-state.ts"
+import { standingOf } from "../../find/embed/model-files.ts"
 import { unfinished } from "../../job/forget-sessions.ts"
 import { importUnderWay } from "../../job/history-import.ts"
 import { archiveAll } from "../../job/request-visits.ts"

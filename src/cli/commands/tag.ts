@@ -5,12 +5,12 @@ import { count, oneLine } from "../../base/text.ts"
 import { STDIN } from "../../base/write-output.ts"
 import { terminalTraits } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import { filterText } from "../../secrets/filter.ts"
 import { withoutKnown } from "../../secrets/known.ts"
 import { knownOf } from "../../vault/known-values.ts"
 import { findByName } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
-import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
 import {
   changeLabels,
   type Label,

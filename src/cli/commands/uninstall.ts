@@ -9,9 +9,8 @@ import { tryTo } from "../../base/files.ts"
 import { realpathSync } from "../../base/fs.ts"
 import { dirname } from "../../base/path.ts"
 import { bytes, count, shellWord } from "../../base/text.ts"
-import { pieces, removeFootprint } from "../../claude/install/footprint.ts"
+import { oneAtATime, pieces, removeFootprint } from "../../claude/install/footprint.ts"
 import { ourPlugins } from "../../claude/install/hook-status.ts"
-import { oneAtATime } from "../../claude/install/install-lock.ts"
 import type { SettingsChange } from "../../claude/install/register.ts"
 import {
   type ClaudeFolders,

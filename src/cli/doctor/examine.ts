@@ -1,9 +1,11 @@
 /** Runs all checks one after the other and, on request, repairs what they found. */
 
 import { closeSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs"
+import { AGENTS } from "../../agents/agents.ts"
+import { INSTALLABLE_AGENTS, installAgent, isAgentHere } from "../../agents/install/agent-installers.ts"
 import { codeOf, messageOf } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
-import { renameSync } from "../../base/fs.ts"
+import { existsSync, renameSync } from "../../base/fs.ts"
 import { logPath } from "../../base/log.ts"
 import { basename, join } from "../../base/path.ts"
 import { output } from "../../base/processes.ts"
@@ -16,6 +18,7 @@ import {
   OLDEST_TRIED,
   versionIn,
 } from "../../claude/install/clients.ts"
+import { oneAtATime } from "../../claude/install/footprint.ts"
 import { DAY } from "../../claude/settings/clean-up.ts"
 import type { TranscriptFile } from "../../job/find-transcripts.ts"
 import type { WayState } from "../../prune/way.ts"
@@ -26,7 +29,6 @@ import { databasePath } from "../../views/database.ts"
 import { lockPath } from "../../views/open.ts"
 import { sessionFolder, sharedState } from "../../views/session-files.ts"
 import { probe } from "../../views/unwritable.ts"
-import { agentChecks } from "./agent-checks.ts"
 import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
 import { existing, folderChecks } from "./folder-checks.ts"
 import {
@@ -410,4 +412,32 @@ function lockCheck({ dataHome }: Patient): Finding {
       hint: "hooks write elsewhere; move the archive to a file system with locks, and set CTXBRIDGE_HOME",
     })
   }
+}
+
+/** The registration with agents other than Claude Code: those that are here. */
+async function agentChecks(patient: Patient): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const agent of INSTALLABLE_AGENTS.filter((one) => isAgentHere(one, patient))) {
+    const installer = await agent.load()
+    const repair = {
+      what: `register again with ${agent.title}`,
+      run: () => {
+        oneAtATime(patient.home, () => installAgent(installer, { places: patient, exePath: patient.exePath }))
+      },
+    }
+    for (const { state, text, isMended, ...more } of await installer.checks(patient, patient.exePath))
+      findings.push(
+        finding(agent.name, state, `${agent.title}: ${text}`, { ...more, ...(isMended && { repair }) }),
+      )
+  }
+  for (const { name, title, isUntried, transcripts } of AGENTS)
+    if (isUntried === true && transcripts(patient).some((folder) => existsSync(folder)))
+      findings.push(
+        finding(
+          name,
+          "skipped",
+          `${title}: its sessions are read as others describe them; not tried with the program`,
+        ),
+      )
+  return findings
 }

@@ -12,10 +12,10 @@ import { dirname, join } from "../../base/path.ts"
 import { runChild } from "../../base/processes.ts"
 import { temporaryFolder } from "../../base/temporary.ts"
 import { count, cut, oneLine } from "../../base/text.ts"
-import { hookPayload } from "../../claude/fake/payload.ts"
-import { FakeTranscript } from "../../claude/fake/transcript.ts"
+import { FakeTranscript, hookPayload } from "../../claude/fake/transcript.ts"
 import { type ActionEvent, type ClaudeEvent, HOOK_TIMEOUT_SECONDS } from "../../claude/hooks.ts"
 import { calledByName, OLDEST_TRIED } from "../../claude/install/clients.ts"
+import { oneAtATime } from "../../claude/install/footprint.ts"
 import {
   type HookStatus,
   hookStatus,
@@ -34,7 +34,6 @@ import {
   type OurHookCommand,
   readOurHook,
 } from "../../claude/install/hooks-table.ts"
-import { oneAtATime } from "../../claude/install/install-lock.ts"
 import { recordedTargets } from "../../claude/install/register.ts"
 import { install, installServer } from "../../claude/install/registration.ts"
 import { transcriptsFolder } from "../../claude/places.ts"

@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs"
 import { isDamage, messageOf } from "../../base/errors.ts"
 import { bytes, count } from "../../base/text.ts"
-import { standingOf } from "../../find/embed/embedding-state.ts"
+import { standingOf } from "../../find/embed/model-files.ts"
 import { backlog } from "../../views/backlog.ts"
 import { type Database, databasePath, SCHEMA_VERSION, schemaVersion } from "../../views/database.ts"
 import { open } from "../../views/open.ts"

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs"
 import { join } from "../../base/path.ts"
 import { count } from "../../base/text.ts"
-import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import type { Environment } from "../command.ts"
 import exportCommand from "../commands/export.ts"
 import show from "../commands/show.ts"

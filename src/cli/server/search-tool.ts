@@ -2,6 +2,7 @@
 import { agentTitle } from "../../agents/agents.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { MOMENTS, momentOf } from "../../base/local-time.ts"
+import { isNotesSession } from "../../base/session-id.ts"
 import { count, cut, lengthOf } from "../../base/text.ts"
 import type { ColdFound } from "../../find/cold.ts"
 import { correctionNote, partialNote } from "../../find/corrected-query.ts"
@@ -18,7 +19,6 @@ import { startRenewing } from "../../job/spawn.ts"
 import { name } from "../../restore/quote.ts"
 import { CopyReaders } from "../../vault/reader.ts"
 import type { Database } from "../../views/database.ts"
-import { isNotesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { shortNameOf } from "../../views/project.ts"
 import { projectNamer } from "../../views/queries/projects.ts"
@@ -36,8 +36,14 @@ import {
   type WholeHit,
   wholeHit,
 } from "./hit-passages.ts"
-import type { Arguments, ServerTool, ServerWorld } from "./tool.ts"
-import { AGENT_PROPERTY, knownProjectIn, namedSession } from "./tool.ts"
+import {
+  AGENT_PROPERTY,
+  type Arguments,
+  knownProjectIn,
+  namedSession,
+  type ServerTool,
+  type ServerWorld,
+} from "./tool.ts"
 
 /*
  * The answer of `search`: the best hits at length, a line for each other one, within its room; what may be wrong with

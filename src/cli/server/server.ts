@@ -3,8 +3,10 @@ import { version } from "../../../package.json"
 import { codeOf, isCtxError, messageOf, usageError, VIEWS_LOST } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { compileAsUsual } from "../../base/own-program.ts"
+import { notesSession } from "../../base/session-id.ts"
 import { bytes, count } from "../../base/text.ts"
 import { askForRebuild, startRenewing } from "../../job/spawn.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import { name } from "../../restore/quote.ts"
 import { restoreOf } from "../../restore/restore.ts"
 import { scopeOf } from "../../restore/restore-scope.ts"
@@ -12,9 +14,7 @@ import { filterText } from "../../secrets/filter.ts"
 import { ReadOnce, readViews, statusWith } from "../../views/archive-status.ts"
 import type { Database } from "../../views/database.ts"
 import { isExcludedFolder } from "../../views/excluded.ts"
-import { HANDLE_PREFIX } from "../../views/handle-prefix.ts"
 import { keepNote } from "../../views/kept-notes.ts"
-import { notesSession } from "../../views/notes-session.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
 import { findSessions, latestSession, listSessions, type Session } from "../../views/queries/sessions.ts"
@@ -27,8 +27,15 @@ import { lookUpTool } from "./look-up-tool.ts"
 import { type CallResult, type Listing, peerLines, type Service, serve } from "./sdk.ts"
 import { searchTool } from "./search-tool.ts"
 import { nothingHere, timelineTool } from "./timeline-tool.ts"
-import type { ServerTool, ServerWorld } from "./tool.ts"
-import { Arguments, folderIn, knownProjectIn, namedSession, projectIn } from "./tool.ts"
+import {
+  Arguments,
+  folderIn,
+  knownProjectIn,
+  namedSession,
+  projectIn,
+  type ServerTool,
+  type ServerWorld,
+} from "./tool.ts"
 
 /* `remember`: a note of the model's own, kept for later sessions. */
 

@@ -36,10 +36,7 @@ const COLOURS: Readonly<Record<Zone, number>> = { ok: GREEN, warning: 33, critic
 /** Pressure from which an unremarkable fill is cyan. */
 const HALF = 0.5
 
-/** Maximum width in columns, whatever the figures. */
-export const LINE_COLUMNS = 24
-
-/** Without a line break. */
+/** Without a line break, and at most 24 columns wide, whatever the figures. */
 export function renderLine(facts: LineFacts, color: boolean): string {
   const { tracked, tokens, estimated, share, pressure = 0, zone, compactions } = facts
   const mark = tracked ? "🛡️" : "📂"

@@ -2,8 +2,8 @@
 
 import { NOT_RUN } from "../../agents/errors-met.ts"
 import { isTool, SHELL_KINDS } from "../../agents/tool-kinds.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import type { Database } from "../database.ts"
-import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { LinePlace } from "./messages.ts"
 import { isAtHome, isWhose, rowsIn, type Scope, STANDS, type Whose } from "./scope.ts"
 

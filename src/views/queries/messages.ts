@@ -1,4 +1,5 @@
 /** Rows of messages: where their lines are in the vault, and what a search ranks. */
+import type { Part } from "../../record/types.ts"
 import type { Database } from "../database.ts"
 import type { Condition } from "./scope.ts"
 import { IS_EMPTY } from "./turns.ts"
@@ -173,3 +174,22 @@ export const claudeLinesAfter = (
        WHERE m.turn = ? AND m.id > ? AND m.role = 'host' AND m.sidechain = 0 ORDER BY m.id LIMIT ${most}`,
     )
     .all(turn, message)
+
+/**
+ * The tool of a result, which names only its call.
+ *
+ * @returns undefined if the call is unknown or names no tool
+ */
+export function toolNameOf(db: Database, session: string, id: string): string | undefined {
+  const row = db
+    .query<{ name: string }, [string, string]>("SELECT name FROM tool_calls WHERE session = ? AND id = ?")
+    .get(session, id)
+  return row?.name || undefined
+}
+
+/** Tools called or answering in a message. */
+export const toolsIn = (db: Database, session: string, parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => {
+    if (part.kind === "toolUse") return [part.name]
+    return part.kind === "toolResult" ? (toolNameOf(db, session, part.id) ?? []) : []
+  })

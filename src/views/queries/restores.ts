@@ -4,7 +4,7 @@ import type { Database } from "../database.ts"
 interface Given {
   /** compact, clear. */
   readonly source: string
-  /** For which event, see hook/answer.ts. */
+  /** For which event, see hook/steps.ts. */
   readonly mark: string
   /** ms since the epoch. */
   readonly time: number

@@ -1,8 +1,8 @@
 /** Rows of sessions: listed, found by name, the latest of a project. */
 import { UNMARKED } from "../../agents/agents.ts"
+import { NOTES_SESSIONS } from "../../base/session-id.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import type { Database } from "../database.ts"
-import { HANDLE_PREFIX } from "../handle-prefix.ts"
-import { NOTES_SESSIONS } from "../notes-session.ts"
 import { agentOf, isAtHome, rowsIn, type Scope, STANDS, type Whose } from "./scope.ts"
 import { type SessionUse, useOfSessions } from "./token-use.ts"
 import { FIRST_PROMPT, IS_EMPTY, IS_TURN, SHARED_COUNT, TURN_COUNT } from "./turns.ts"

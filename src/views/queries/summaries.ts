@@ -1,10 +1,10 @@
 /** Rows of what a model wrote about sessions. */
 
 import { tryTo } from "../../base/files.ts"
+import { NOTES_SESSIONS } from "../../base/session-id.ts"
 import type { ObservationFields, ObservationType, SummaryFields } from "../../record/model-summary.ts"
 import { OTHERS_COPIES } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
-import { NOTES_SESSIONS } from "../notes-session.ts"
 
 export const OBSERVATION_PREFIX = "obs:"
 

@@ -1,8 +1,8 @@
 /** Rows of usage: tokens of the requests to a model. */
 import { isTool } from "../../agents/tool-kinds.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import type { Tokens } from "../../record/types.ts"
 import type { Database } from "../database.ts"
-import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import { agentOf } from "./scope.ts"
 import { FIRST_PROMPT, IS_TURN } from "./turns.ts"
 

@@ -1,7 +1,7 @@
 /** Rows of files: which turns read, wrote, edited or mentioned a path. */
 import { isTool } from "../../agents/tool-kinds.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import type { Database } from "../database.ts"
-import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { CallPlace } from "./calls.ts"
 import { type Condition, isAtHome, isWhose, rowsIn, type Scope, STANDS, type Whose } from "./scope.ts"
 

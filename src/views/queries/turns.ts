@@ -1,10 +1,10 @@
 /** Rows of turns: of a session, by handle, around one, in the scope of a restore. */
 import { tryTo } from "../../base/files.ts"
+import { NOTES_SESSIONS } from "../../base/session-id.ts"
+import { HANDLE_PREFIX } from "../../record/our-marks.ts"
 import { isBesideCopy } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
-import { HANDLE_PREFIX } from "../handle-prefix.ts"
 import type { LabelledNames } from "../labels.ts"
-import { NOTES_SESSIONS } from "../notes-session.ts"
 import { isAtHome, rowsIn, type Scope, STANDS } from "./scope.ts"
 
 /**

@@ -16,11 +16,11 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { capture } from "../../../src/vault/capture.ts"
-import { captureToSpool } from "../../../src/vault/capture-to-spool.ts"
 import { checkCopy } from "../../../src/vault/check-copy.ts"
 import { supersededPath } from "../../../src/vault/layout.ts"
 import type { Forgotten } from "../../../src/vault/tombstones.ts"
 import { joinPiece } from "../../../src/views/drain-spool.ts"
+import { captureToSpool } from "../../../src/views/spool.ts"
 
 const root = mkdtempSync(join(tmpdir(), "ctxbridge-join-"))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
