@@ -127,6 +127,9 @@ export function mostProbable(db: Database, call: HookCall): string | undefined {
   return onlySessionSince(db, project, { besides: session, agent, since })
 }
 
+/** Share of what is left when a restore is begun, after which no file is compared any more. */
+const COMPARING_SHARE = 0.5
+
 /**
  * @param from the session that it is made of
  * @param last of this session's compactions; at a prompt, the one that is answered now
@@ -140,15 +143,17 @@ export function restored(
   last?: FoundCompaction,
   passed?: PassedOver,
 ): Restore {
-  const { event, form, settings, state, found } = call
+  const { event, form, settings, deadline, state, found } = call
   const { resolved } = settings
   const isPrompt = answersLate(event)
+  const now = performance.now()
   const options = {
     source,
     budget: resolved.config["restore.budget"],
     claude: placesFor(call),
     related: resolved.config["restore.related"],
     about: isPrompt ? state.prompt : undefined,
+    until: now + (deadline - now) * COMPARING_SHARE,
     passed,
     ...(from === event.session && found !== undefined && missingOf(db, event, found)),
   }

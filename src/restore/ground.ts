@@ -27,6 +27,21 @@ const OTHER_TURNS = 9
 const COMPARED = 5
 const COMPARED_TURNS = 3
 const LARGEST = 256 << 10
+/** Bytes of all files that a restore compares. */
+const MOST_READ = 2 << 20
+
+/** Whether there is time, and room, to read this many more bytes of the user's files. */
+type MayRead = (bytes: number) => boolean
+
+/** @param until ms of performance.now(): what is not compared by then may be as it was */
+export function readingUntil(until: number): MayRead {
+  let left = MOST_READ
+  return (bytes) => {
+    if (performance.now() >= until || bytes > left) return false
+    left -= bytes
+    return true
+  }
+}
 
 /** What is said of a turn behind its line, by its handle without a prefix. */
 type After = ReadonlyMap<string, string>
@@ -75,18 +90,24 @@ export function judgedAll(material: Material, marks: Labels): Material {
   }
 }
 
+/** To compare files of turns with what is in them now. */
+interface Comparing {
+  readonly lines: ArchivedLines
+  readonly mayRead: MayRead
+}
+
 /**
  * With turns whose files have been changed since: the session's own by other sessions, since it tells itself what it did
  * later; those of others by anybody.
  *
  * @param kin sessions whose changes the session's own turns know of
- * @param lines to compare files of others' turns with what is in them now; undefined: only turns are asked
+ * @param comparing files of others' turns; undefined: only turns are asked
  */
 export function moved<Some extends Brief>(
   db: Database,
   material: Some,
   kin: readonly string[],
-  lines?: ArchivedLines,
+  comparing?: Comparing,
 ): Some {
   const handles = (rows: readonly Row[], most: number): string[] =>
     rows.slice(0, most).map(({ handle }) => handle)
@@ -103,13 +124,13 @@ export function moved<Some extends Brief>(
   }
   tell(handles(material.turns, OWN_TURNS), kin, () => false)
   const others = handles(material.related, OTHER_TURNS)
-  const known = lines === undefined ? undefined : changedOnDisk(db, others, lines)
+  const known = comparing && changedOnDisk(db, others, comparing)
   tell(others, [], ({ handle, path }) => known?.has(`${handle} ${path}`) === true)
   return addedToBrief(material, after)
 }
 
 /** `handle path` of the files that are not as these turns left them. */
-function changedOnDisk(db: Database, handles: readonly string[], lines: ArchivedLines): Set<string> {
+function changedOnDisk(db: Database, handles: readonly string[], { lines, mayRead }: Comparing): Set<string> {
   const calls = handles
     .slice(0, COMPARED_TURNS)
     .flatMap((handle) => filesChangedIn(db, turnId(db, handle), COMPARED))
@@ -121,9 +142,9 @@ function changedOnDisk(db: Database, handles: readonly string[], lines: Archived
   )
   const changed = calls.filter(({ path, call, latest }) => {
     const place = places.get(latest)
-    if (place === undefined || place.length >= LONGEST_LINE) return false
+    if (place === undefined || place.length >= LONGEST_LINE || !mayRead(0)) return false
     const made = callIn(lines.at(place), call)
-    return made !== undefined && sinceCall(path, made) !== undefined
+    return made !== undefined && sinceCall(path, made, mayRead) !== undefined
   })
   return new Set(changed.map(({ handle, path }) => `${handle} ${path}`))
 }
@@ -138,15 +159,17 @@ function changedOnDisk(db: Database, handles: readonly string[], lines: Archived
 export function sinceCall(
   path: string,
   call: { readonly name: string; readonly input: unknown },
+  mayRead: MayRead,
 ): FileInFlight["since"] {
   // Of several edits in a call, a later one may have changed what an earlier one wrote.
   const written = replacedTexts(call.name, call.input)?.at(-1)?.after
   // A notebook's file has its cells as JSON.
-  if (written === undefined || !path.startsWith("/") || path.endsWith(".ipynb")) return undefined
+  if (written === undefined || !path.startsWith("/") || path.endsWith(".ipynb") || !mayRead(0))
+    return undefined
   const stats = tryTo(() => statSync(path, { throwIfNoEntry: false }) ?? null)
   if (stats === undefined) return undefined
   if (stats === null) return statsOf(dirname(path))?.isDirectory() ? "gone" : undefined
-  if (!stats.isFile() || stats.size > LARGEST) return undefined
+  if (!stats.isFile() || stats.size > LARGEST || !mayRead(stats.size)) return undefined
   const now = tryTo(() => readFileSync(path, "utf8"))
   if (now === undefined) return undefined
   const there = linesIn(now).join("\n")

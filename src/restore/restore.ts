@@ -13,7 +13,7 @@ import { answersOnTheWay, placesOf } from "../views/queries/messages.ts"
 import type { TurnLine } from "../views/queries/turns.ts"
 import { type ContextPlaces, findOpening } from "./find-opening.ts"
 import { gather, kinOf, type PendingPrompt } from "./gather.ts"
-import { judgedAll, moved, sinceCall } from "./ground.ts"
+import { judgedAll, moved, readingUntil, sinceCall } from "./ground.ts"
 import {
   type Facts,
   FILES_SHOWN,
@@ -47,6 +47,8 @@ export interface RestoreOptions extends Omit<RenderOptions, "standing" | "skimme
   readonly focus?: string | undefined
   /** Id of the last turn that was compacted, if the conversation has gone on since. */
   readonly upTo?: number | undefined
+  /** ms of performance.now() until which files are compared with what turns left in them; undefined: until all are. */
+  readonly until?: number | undefined
   /** If only the session's end was indexed. */
   readonly passed?: PassedOver | undefined
 }
@@ -57,23 +59,25 @@ export function restoreOf(
   options: RestoreOptions,
   pending?: PendingPrompt,
 ): Restore {
-  const { related: most, about, focus, upTo, passed } = options
+  const { related: most, about, focus, upTo, passed, until = Number.POSITIVE_INFINITY } = options
   const { claude, summary } = options
   using lines = claude && new ArchivedLines(claude.dataHome)
   const asked = { pending, related: most, about, focus, upTo, lines, summary, passed }
   const gathered = gather(db, session, asked)
+  const mayRead = readingUntil(until)
+  // Its own files come first, should there not be time for all.
+  const read = lines && {
+    steps: stepsOf(db, gathered.turns, lines),
+    files: withLastChanges(db, gathered.files, lines, mayRead),
+  }
   const material = lines
-    ? moved(db, judgedAll(gathered, readLabels(claude.dataHome)), kinOf(db, session), lines)
+    ? moved(db, judgedAll(gathered, readLabels(claude.dataHome)), kinOf(db, session), { lines, mayRead })
     : gathered
   const { facts, related, version, todos } = material
   // Claude Code does not show what is no longer there.
   const shownAgain = claude?.other === undefined ? material.shownAgain.filter(existsSync) : []
   const shown = { session, version, files: shownAgain, todos }
   const standing = standingIn(db, shown, options, material.cwd)
-  const read = lines && {
-    steps: stepsOf(db, material.turns, lines),
-    files: withLastChanges(db, material.files, lines),
-  }
   const opening =
     options.opening ?? (claude && findOpening({ ...claude, cwd: claude.cwd ?? material.cwd })) ?? BY_NAME
   const text = renderRestore(
@@ -105,6 +109,7 @@ export function withLastChanges(
   db: Database,
   files: readonly FileInFlight[],
   lines: ArchivedLines,
+  mayRead = readingUntil(Number.POSITIVE_INFINITY),
 ): FileInFlight[] {
   const shown = files.slice(0, FILES_SHOWN)
   const places = placesOf(
@@ -118,7 +123,7 @@ export function withLastChanges(
     const made = callIn(lines.at(place), call.id)
     if (made === undefined) return file
     const change = fileChange(made.name, made.input)
-    const since = sinceCall(file.path, made)
+    const since = sinceCall(file.path, made, mayRead)
     return { ...file, ...(change && { change }), ...(since && { since }) }
   })
 }

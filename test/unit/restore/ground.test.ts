@@ -2,8 +2,10 @@
 import { expect, test } from "bun:test"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { sinceCall } from "../../../src/restore/ground.ts"
+import { readingUntil, sinceCall } from "../../../src/restore/ground.ts"
 import { tempFolder } from "../../support/temp.ts"
+
+const always = () => true
 
 const FILE = "const limit = readLimit(10)\nif (limit) {\n  stop()\n}\n"
 
@@ -17,7 +19,7 @@ test.each([
   using folder = tempFolder()
   const path = join(folder.path, "limit.ts")
   writeFileSync(path, FILE)
-  expect(sinceCall(path, { name, input: { file_path: path, old_string: "x", ...more } })).toBe(since)
+  expect(sinceCall(path, { name, input: { file_path: path, old_string: "x", ...more } }, always)).toBe(since)
 })
 
 test("of several edits, a later one may rewrite what an earlier one wrote", () => {
@@ -28,15 +30,31 @@ test("of several edits, a later one may rewrite what an earlier one wrote", () =
     { old_string: "x", new_string: "const limit = readLimit(5)" },
     { old_string: "readLimit(5)", new_string: "readLimit(10)" },
   ]
-  expect(sinceCall(path, { name: "MultiEdit", input: { file_path: path, edits } })).toBeUndefined()
+  expect(sinceCall(path, { name: "MultiEdit", input: { file_path: path, edits } }, always)).toBeUndefined()
 })
 
 test("a file that is gone, one whose folder is gone, and a notebook", () => {
   using folder = tempFolder()
   const input = (path: string) => ({ file_path: path, content: "a line\n" })
-  const of = (path: string) => sinceCall(path, { name: "Write", input: input(path) })
+  const of = (path: string) => sinceCall(path, { name: "Write", input: input(path) }, always)
   expect(of(join(folder.path, "gone.ts"))).toBe("gone")
   expect(of(join(folder.path, "no/where.ts"))).toBeUndefined()
   writeFileSync(join(folder.path, "a.ipynb"), "{}")
   expect(of(join(folder.path, "a.ipynb"))).toBeUndefined()
+})
+
+test("no file is read when the time is over, or beyond 2 MB of them", () => {
+  using folder = tempFolder()
+  const path = join(folder.path, "large.ts")
+  writeFileSync(path, "x".repeat(250_000))
+  const made = { name: "Write", input: { file_path: path, content: "a line\n" } }
+  const late = readingUntil(performance.now())
+  expect(sinceCall(path, made, late)).toBeUndefined()
+  expect(sinceCall(join(folder.path, "gone.ts"), made, late)).toBeUndefined()
+  const mayRead = readingUntil(Number.POSITIVE_INFINITY)
+  const told = Array.from({ length: 10 }, () => sinceCall(path, made, mayRead))
+  expect(told.filter((since) => since === "changed")).toHaveLength(8)
+  expect(told.slice(8)).toEqual([undefined, undefined])
+  // What costs nothing is told nevertheless.
+  expect(sinceCall(join(folder.path, "gone.ts"), made, mayRead)).toBe("gone")
 })
