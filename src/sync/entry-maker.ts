@@ -26,7 +26,7 @@ import { type Entry, type EntryVector, entryId, entryOf, isOfSession } from "./t
 import type { SentVersion, Target } from "./targets/target.ts"
 
 /** Entries and UTF-16 units of a batch. */
-export const MOST_ENTRIES = 1000
+const MOST_ENTRIES = 1000
 const MOST_TEXT = 2_000_000
 /** Turns that are read before anything else has its turn. */
 const AT_ONCE = 50
@@ -44,6 +44,8 @@ export interface Batch {
   /** Of former versions, which hold what must not be kept. */
   readonly outdated: string[]
   readonly sent: SentTurn[]
+  /** Sessions of turns that could not be sent, and may be next time. */
+  readonly left: string[]
   excluded: number
   unreadable: number
   /** Turns with a text that another machine has taken out. */
@@ -52,14 +54,17 @@ export interface Batch {
   looked: number
 }
 
+/** @param from how many of them have gone before */
 export async function nextBatch(
-  due: readonly TurnToSend[],
+  all: readonly TurnToSend[],
+  from: number,
   formers: FormerVersions,
   world: SyncWorld,
 ): Promise<Batch> {
   const { place, look, others } = world
+  const due = all.slice(from, from + MOST_ENTRIES)
   const counted = { excluded: 0, unreadable: 0, withheld: 0, looked: 0 }
-  const batch: Batch = { entries: [], outdated: [], sent: [], ...counted }
+  const batch: Batch = { entries: [], outdated: [], sent: [], left: [], ...counted }
   const embedder = modelState(place.dataHome).model?.embedder
   let length = 0
   const take = (maker: EntryMaker, { handle, state, isTheirs }: TurnToSend): void => {
@@ -67,9 +72,11 @@ export async function nextBatch(
     if (made === undefined) return
     if ("leftOut" in made) {
       formers.unseen(made.session)
+      batch.left.push(made.session)
       if (!isTheirs) batch[made.leftOut]++
     } else if (made.isWithheld) {
       batch.outdated.push(...formers.allOf(handle, made.entry))
+      batch.left.push(made.entry.metadata.sessionId)
       if (!isTheirs) batch.withheld++
     } else if (isTheirs) batch.outdated.push(...formers.staleOf(handle, made.entry))
     else {
@@ -276,7 +283,7 @@ function contentOf(turn: WholeTurn, filter: EntryContext["filter"]): string {
  */
 
 /** Whether something was taken out of a session since the last sync, here or by another machine. */
-export type MayHold = (session: string) => boolean
+type MayHold = (session: string) => boolean
 
 /** Tombstones whose session has no name but the path of a transcript: a path must not leave the machine. */
 export const isNamedByPath = ({ session }: Tombstone): boolean => session.startsWith("/")
@@ -312,7 +319,8 @@ export class FormerVersions {
     const ids = new Set(there.map(({ id }) => id))
     const absent = isUnsure ? [...ledger.turns].filter(([, { id }]) => !ids.has(id)) : []
     this.absent = new Set(absent.map(([handle]) => handle))
-    const noted = new Set([...ledger.turns.values()].map(({ id }) => id))
+    // What is noted need not be read to say of nothing that it was not.
+    const noted = new Set(there.length === 0 ? [] : [...ledger.turns.values()].map(({ id }) => id))
     this.#ledger = ledger
     this.#mayHold = mayHold
     this.#unnoted = new Map(there.filter(({ id }) => !noted.has(id)).map((one) => [one.key, one]))

@@ -8,25 +8,26 @@ import { count } from "../base/text.ts"
 import { modelState } from "../find/embed/model-files.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
 import { listTombstones } from "../vault/tombstones.ts"
-import { type Database, databasePath } from "../views/database.ts"
-import { changesSince, turnsOnlyIn } from "../views/queries/touched-files.ts"
-import { turnByHandle } from "../views/queries/turns.ts"
+import { databasePath } from "../views/database.ts"
+import { changesSince, familiesSince, turnsOnlyIn } from "../views/queries/touched-files.ts"
+import { sessionsOfTurns, turnByHandle } from "../views/queries/turns.ts"
 import { allCopies } from "../views/transcript-rows.ts"
-import { embeddedHandles } from "../views/vectors.ts"
+import { embeddedAmong } from "../views/vectors.ts"
 import {
   type Batch,
   FormerVersions,
   isNamedByPath,
-  type MayHold,
-  MOST_ENTRIES,
   mayBeAbout,
   mayHoldOf,
   nextBatch,
   type TurnToSend,
 } from "./entry-maker.ts"
-import type { Ledger, SeenThere, SentTurn } from "./sync-ledger.ts"
+import type { Ledger, SentTurn } from "./sync-ledger.ts"
 import { runSyncSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
 import type { Tally, Target } from "./targets/target.ts"
+
+type LookedAt = NonNullable<Ledger["looked"]>
+type SeenThere = NonNullable<Ledger["there"]>
 
 export const noCounts = () => ({
   /** Turns that were new here, or other than before. */
@@ -67,6 +68,10 @@ interface EntrySync {
   isQuiet: boolean
   formers: FormerVersions
   due: readonly TurnToSend[]
+  /** As the views were when turns were chosen. */
+  looked: LookedAt | undefined
+  /** Sessions with turns that were due and could not be sent. */
+  readonly left: Set<string>
 }
 
 const hasNews = ({ news }: EntrySync): boolean => news.length > 0
@@ -104,6 +109,8 @@ export async function syncArchive(
     isQuiet: false,
     formers,
     due: [],
+    looked: undefined,
+    left: new Set<string>(),
   }
   const sync: EntrySync = { target, ledger, world, wanted: { all }, counts, ...nothing }
   try {
@@ -152,18 +159,24 @@ async function choose(sync: EntrySync): Promise<void> {
   const filled = world.others?.newlyFilled ?? []
   sync.formers = await FormerVersions.there(target, ledger, { news, filled, all })
   const missing = new Set([...handlesOf(lost.turns), ...sync.formers.absent])
-  const looked = { mayHold: mayHoldOf(news, filled), all, lost: missing, formers: sync.formers }
-  sync.due = dueTurns(ledger, world, looked)
+  const isSure = !all && ledger.isWhole && news.length + filled.length + missing.size === 0
+  const since = isSure ? ledger.looked : undefined
+  const wished = { mayHold: mayHoldOf(news, filled), all, lost: missing, formers: sync.formers, since }
+  const { due, looked } = dueTurns(ledger, world, wished)
+  sync.due = due
+  sync.looked = looked
   if (sync.due.length > 0) ledger.noteSending(true)
 }
 
-async function send({ target, ledger, world, counts, formers, due, lost }: EntrySync): Promise<void> {
+async function send(sync: EntrySync): Promise<void> {
+  const { target, ledger, world, counts, formers, due, lost } = sync
   const lostHandles = handlesOf(lost.turns)
   let sending: Promise<void> = Promise.resolve()
   const sent = async (batch: Batch, at: number): Promise<void> => {
     if (batch.outdated.length > 0) counts.forgotten += await target.forget({ ids: batch.outdated })
     const { stored, known, refused } = await target.put(batch.entries)
     ledger.add(batch.sent)
+    for (const session of batch.left) sync.left.add(session)
     counts.lost += batch.sent.filter(({ handle }) => lostHandles.has(handle)).length
     add(counts, batch)
     counts.stored += stored
@@ -175,7 +188,7 @@ async function send({ target, ledger, world, counts, formers, due, lost }: Entry
     for (let at = 0; at < due.length; ) {
       world.goOn?.()
       // Made while the former one is on its way.
-      const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), formers, world)
+      const batch = await nextBatch(due, at, formers, world)
       at += batch.looked
       target.prepare?.(batch.entries)
       await sending
@@ -197,8 +210,11 @@ async function clean(sync: EntrySync): Promise<void> {
 }
 
 async function note(sync: EntrySync): Promise<void> {
-  const { target, ledger, counts, news, gone, lost, due, seen } = sync
-  if (sync.isQuiet) return ledger.noteThere(lost.there)
+  const { target, ledger, counts, news, gone, lost, due, seen, looked } = sync
+  if (sync.isQuiet) {
+    ledger.noteThere(lost.there)
+    return ledger.noteLooked()
+  }
   const isAll = counts.excluded + counts.unreadable === 0
   // What is neither there nor here is nobody's.
   const dueHandles = handlesOf(due)
@@ -208,6 +224,7 @@ async function note(sync: EntrySync): Promise<void> {
   ledger.settle(news, left, isAll ? seen : undefined)
   ledger.noteThere(await seenThere(target))
   ledger.noteSending(false)
+  ledger.noteLooked(looked && { ...looked, left: [...sync.left] })
 }
 
 const handlesOf = (turns: readonly Pick<SentTurn, "handle">[]): ReadonlySet<string> =>
@@ -260,9 +277,9 @@ export async function plannedSync(ledger: Ledger, world: SyncWorld, all: boolean
   counts.forgotten += goneTurns(ledger, world, news).length
   const mayHold = mayHoldOf(news, [])
   const formers = new FormerVersions(ledger, mayHold, [])
-  const due = dueTurns(ledger, world, { mayHold, all, lost: new Set(), formers })
+  const { due } = dueTurns(ledger, world, { mayHold, all, lost: new Set(), formers })
   for (let at = 0; at < due.length; ) {
-    const batch = await nextBatch(due.slice(at, at + MOST_ENTRIES), formers, world)
+    const batch = await nextBatch(due, at, formers, world)
     add(counts, batch)
     counts.forgotten += batch.outdated.length
     at += batch.looked
@@ -302,47 +319,48 @@ const sessionsOf = (news: readonly Tombstone[]): string[] =>
 const textsOf = (news: readonly Tombstone[]): Tombstone[] =>
   news.filter((one) => !isNamedByPath(one) && !one.whole && Object.keys(one.lines).length > 0)
 
-interface Looked {
-  readonly mayHold: MayHold
+interface Wished {
+  readonly mayHold: ReturnType<typeof mayHoldOf>
   /** Whether every turn is due. */
   readonly all: boolean
   /** Handles of what is missing there. */
   readonly lost: ReadonlySet<string>
   readonly formers: FormerVersions
+  /** Undefined: all turns are compared with what was sent. Else nothing has become due but by what was written since. */
+  readonly since?: LookedAt | undefined
 }
 
 function dueTurns(
   ledger: Ledger,
   { place, look, others }: SyncWorld,
-  { mayHold, all, lost, formers }: Looked,
-): TurnToSend[] {
+  { mayHold, all, lost, formers, since }: Wished,
+): { readonly due: TurnToSend[]; readonly looked: LookedAt } {
   return look((db) => {
-    const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark)
-    const theirs = turnsIn(db, (copy) => others?.isTheirs(copy) === true)
+    const isTheirs = (copy: string): boolean => others?.isTheirs(copy) === true
+    const embedder = modelState(place.dataHome).model?.embedder ?? null
+    const known = since?.embedder === embedder ? since : undefined
+    const embedded = embedder === null ? [] : embeddedAmong(db, ledger.bare, embedder)
+    const also = known === undefined ? [] : [...known.left, ...sessionsOfTurns(db, embedded)]
+    // Before turns are read: what is written meanwhile is looked at next time.
+    const { mark, families } = familiesSince(db, isTheirs, known?.mark, also)
+    if (families !== undefined) ledger.readFamilies(families)
+    const { changed, watermark } = changesSince(db, all ? new Map() : ledger.watermark, families)
+    const copies = allCopies(db).map(({ copy }) => copy)
+    const theirs = turnsOnlyIn(db, copies.filter(isTheirs), families)
     const due = new Set(changed)
-    for (const handle of lost) if (watermark.has(handle)) due.add(handle)
+    for (const handle of [...lost, ...embedded]) if (watermark.has(handle)) due.add(handle)
     for (const [handle, sent] of ledger.turns) {
       // A text that was forgotten in a tool's input does not show in the views.
       if (watermark.has(handle) && mayHold(sent.session)) due.add(handle)
     }
-    const embedder = modelState(place.dataHome).model?.embedder
-    if (embedder !== undefined) {
-      for (const handle of embeddedHandles(db, embedder))
-        if (ledger.turns.get(handle)?.hasVector === false) due.add(handle)
-    }
     const unnoted = formers.sessions
     const mayBeThere = (handle: string): boolean =>
       ledger.turns.has(handle) || (unnoted.size > 0 && unnoted.has(turnByHandle(db, handle)?.session ?? ""))
-    return [...due]
+    const wanted = [...due]
       .map((handle) => ({ handle, state: watermark.get(handle)!, isTheirs: theirs.has(handle) }))
       .filter(({ handle, isTheirs }) => !isTheirs || mayBeThere(handle))
+    return { due: wanted, looked: { mark, embedder, left: [] } }
   })
-}
-
-/** Handles of the turns that only such copies hold. */
-function turnsIn(db: Database, isTheirs: (copy: string) => boolean): Set<string> {
-  const copies = allCopies(db).map(({ copy }) => copy)
-  return turnsOnlyIn(db, copies.filter(isTheirs))
 }
 
 /* Tells at a glance that nothing has been written to the views: looking at every turn takes a second for 100,000. */

@@ -5,11 +5,12 @@
 import { hostname } from "node:os"
 import { tryTo, writePrivate, writeWhole } from "../base/files.ts"
 import { appendFileSync, readFileSync } from "../base/fs.ts"
-import { hashName, parseLines, readJson, writeJson } from "../base/json-files.ts"
+import { hashName, parseJson, parseLines, readJson, writeJson } from "../base/json-files.ts"
 import { join } from "../base/path.ts"
 import { isFetchedCopy, machineOf } from "../vault/layout.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
-import type { Watermark } from "../views/queries/touched-files.ts"
+import { fileState } from "../views/kept-pages.ts"
+import type { ViewsMark, Watermark } from "../views/queries/touched-files.ts"
 import type { NamedTarget } from "./targets/open-target.ts"
 import { pieceKey, type VaultPiece } from "./targets/pieces.ts"
 import type { Tally } from "./targets/target.ts"
@@ -29,7 +30,7 @@ export interface SentTurn {
 }
 
 /** What was there when the last sync ended: turns by writer where that is known, and what was forgotten. */
-export interface SeenThere {
+interface SeenThere {
   readonly tally?: Tally | undefined
   readonly forgotten: number
 }
@@ -44,18 +45,49 @@ type LedgerLine =
   | { readonly sending: boolean }
   | { readonly there: SeenThere }
 
+/** The views, as they were when all in them was as it was sent, but for what is named. */
+interface LookedAt {
+  readonly mark: ViewsMark
+  /** Whose vectors were sent. */
+  readonly embedder: string | null
+  /** Sessions with turns that were due and could not be sent. */
+  readonly left: readonly string[]
+}
+
+/** What the last sync has left to the next one, so that it need not read the ledger. */
+interface LastLook {
+  /** The ledger's file as it was: whoever else has written to it is not known here. */
+  readonly ledger: string
+  readonly lines: number
+  readonly turns: number
+  readonly tombstones: Readonly<Record<string, number>>
+  readonly views?: string | undefined
+  readonly there?: SeenThere | undefined
+  readonly looked: LookedAt
+  /** Handles of turns that were sent without a vector, if there is a model. */
+  readonly bare: readonly string[]
+}
+
+/** Families whose lines are looked for one by one; for more, all lines are read. */
+const MOST_FAMILIES = 16
+const NEWLINE = 10
+
 export const syncFolder = (dataHome: string): string => join(dataHome, "sync")
 
 /**
  * What a target has been told: one file per target, by the target's own id, to which each batch appends a few lines once it
- * is safe there. If it is lost, everything is sent again, and the target knows it.
+ * is safe there. If it is lost, everything is sent again, and the target knows it. A file beside it tells what it comes to,
+ * so that whoever has little to send reads little of it.
  */
 export class Ledger {
-  readonly turns = new Map<string, SentTurn>()
+  readonly #turns = new Map<string, SentTurn>()
   /** A turn in which a text was filled has another handle, but the same key. */
   readonly #handles = new Map<string, string>()
   readonly #tombstones = new Map<string, number>()
   readonly #file: string
+  readonly #lastFile: string
+  readonly #last: LastLook | undefined
+  #isRead: "no" | "in part" | "whole" = "no"
   #seen: string | undefined
   #there: SeenThere | undefined
   #isWhole = false
@@ -65,13 +97,46 @@ export class Ledger {
 
   /** @param target the target's id */
   constructor(dataHome: string, target: string) {
-    this.#file = join(syncFolder(dataHome), `${hashName(target)}.jsonl`)
-    const text = tryTo(() => readFileSync(this.#file, "utf8")) ?? ""
-    for (const line of parseLines(text)) this.#take(line as LedgerLine)
+    const name = join(syncFolder(dataHome), hashName(target))
+    this.#file = `${name}.jsonl`
+    this.#lastFile = `${name}.last.json`
+    const last = readJson(this.#lastFile) as LastLook | undefined
+    if (last === undefined || last.ledger !== fileState(this.#file)) {
+      this.#readWhole()
+      return
+    }
+    this.#last = last
+    this.#lines = last.lines
+    this.#seen = last.views
+    this.#there = last.there
+    this.#isWhole = true
+    for (const [session, time] of Object.entries(last.tombstones)) this.#tombstones.set(session, time)
+  }
+
+  /** Of all turns that were sent; once some families were read alone, of these. */
+  get turns(): ReadonlyMap<string, SentTurn> {
+    if (this.#isRead === "no") this.#readWhole()
+    return this.#turns
   }
 
   get watermark(): Watermark {
     return new Map([...this.turns].map(([handle, { state }]) => [handle, state]))
+  }
+
+  /** Undefined: all must be looked at. */
+  get looked(): LookedAt | undefined {
+    return this.#last?.looked
+  }
+
+  /** Handles of the turns that were sent without a vector. */
+  get bare(): ReadonlySet<string> {
+    if (this.#isRead === "no" && (this.looked?.embedder ?? null) === null) this.#readWhole()
+    const bare = new Set(this.#isRead === "whole" ? [] : this.#last?.bare)
+    for (const { handle, hasVector } of this.#turns.values()) {
+      if (hasVector) bare.delete(handle)
+      else bare.add(handle)
+    }
+    return bare
   }
 
   /** The views that were sent as a whole; undefined if something was left out, or changed while it was sent. */
@@ -86,6 +151,22 @@ export class Ledger {
   /** Whether all that was sent is noted here: the last sync came to its end, and nobody has lost what it noted. */
   get isWhole(): boolean {
     return this.#isWhole
+  }
+
+  /** For whoever asks for no other turns than those of these families. */
+  readFamilies(families: ReadonlySet<string>): void {
+    if (this.#isRead !== "no" || families.size > MOST_FAMILIES) return
+    this.#isRead = "in part"
+    const all = families.size === 0 ? Buffer.alloc(0) : readFileSync(this.#file)
+    for (const family of families) {
+      // Also of sessions whose names only begin so, which harms nobody.
+      const name = Buffer.from(`"session":${JSON.stringify(family).slice(0, -1)}`)
+      for (let at = all.indexOf(name); at >= 0; at = all.indexOf(name, at + 1)) {
+        const start = all.lastIndexOf(NEWLINE, at) + 1
+        const line = parseJson(all.toString("utf8", start, all.indexOf(NEWLINE, at)))
+        if (line !== undefined) this.#note(line as LedgerLine)
+      }
+    }
   }
 
   /** Call before anything is sent, and when all of it is noted. */
@@ -118,17 +199,49 @@ export class Ledger {
   settle(tombstones: readonly Tombstone[], gone: readonly string[], seen: string | undefined): void {
     if (seen !== undefined && seen !== this.#seen) this.#append([{ views: seen }])
     this.#append(tombstones.map(({ session, time }) => ({ tombstone: hashName(session), time })))
-    for (const handle of gone) this.turns.delete(handle)
+    const turns = this.#isRead === "whole" ? this.#turns.size : (this.#last?.turns ?? 0)
+    if (gone.length === 0 && this.#lines < 2 * (turns + this.#tombstones.size) + 1000) return
+    if (this.#isRead !== "whole") this.#readWhole()
+    for (const handle of gone) this.#turns.delete(handle)
     const current = [
-      ...this.turns.values(),
+      ...this.#turns.values(),
       ...[...this.#tombstones].map(([tombstone, time]) => ({ tombstone, time })),
       ...(this.#seen === undefined ? [] : [{ views: this.#seen }]),
       ...(this.#there === undefined ? [] : [{ there: this.#there }]),
       { sending: !this.#isWhole },
     ]
-    if (gone.length === 0 && this.#lines < 2 * current.length + 1000) return
     writeWhole(this.#file, current.map((line) => `${JSON.stringify(line)}\n`).join(""))
     this.#lines = current.length
+  }
+
+  /**
+   * Notes how the views were when this sync began. Call when all else is noted, and nothing is under way.
+   *
+   * @param looked undefined: they are as they were at the last sync
+   */
+  noteLooked(looked = this.looked): void {
+    const ledger = fileState(this.#file)
+    if (looked === undefined || (looked === this.looked && ledger === this.#last?.ledger)) return
+    const last: LastLook = {
+      ledger,
+      lines: this.#lines,
+      turns: this.#isRead === "whole" ? this.#turns.size : (this.#last?.turns ?? 0),
+      tombstones: Object.fromEntries(this.#tombstones),
+      views: this.#seen,
+      there: this.#there,
+      looked,
+      bare: looked.embedder === null ? [] : [...this.bare],
+    }
+    writeJson(this.#lastFile, last)
+  }
+
+  #readWhole(): void {
+    this.#isRead = "whole"
+    this.#lines = 0
+    this.#turns.clear()
+    this.#handles.clear()
+    const text = tryTo(() => readFileSync(this.#file, "utf8")) ?? ""
+    for (const line of parseLines(text)) this.#take(line as LedgerLine)
   }
 
   #append(lines: readonly LedgerLine[]): void {
@@ -142,11 +255,15 @@ export class Ledger {
 
   #take(line: LedgerLine): void {
     this.#lines++
+    this.#note(line)
+  }
+
+  #note(line: LedgerLine): void {
     if ("handle" in line && "state" in line) {
       const before = this.#handles.get(line.key)
-      if (before !== undefined && before !== line.handle) this.turns.delete(before)
+      if (before !== undefined && before !== line.handle) this.#turns.delete(before)
       this.#handles.set(line.key, line.handle)
-      this.turns.set(line.handle, line)
+      this.#turns.set(line.handle, line)
     } else if ("tombstone" in line) this.#tombstones.set(line.tombstone, line.time)
     else if ("views" in line) this.#seen = line.views
     else if ("sending" in line) this.#isWhole = !line.sending

@@ -419,4 +419,12 @@ export const MIGRATIONS: readonly string[] = [
   -- Which sessions hold the same message: only theirs must be summed up together.
   CREATE INDEX usage_message ON usage (message);
   `,
+  `
+  -- Another number whenever turns were taken out: what was followed by their numbers no longer tells what has changed.
+  CREATE TABLE removals (mark INTEGER NOT NULL) STRICT;
+  INSERT INTO removals (mark) VALUES (random());
+  CREATE TRIGGER turns_removals AFTER DELETE ON turns BEGIN
+    UPDATE removals SET mark = random();
+  END;
+  `,
 ]

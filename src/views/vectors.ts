@@ -268,15 +268,16 @@ function movedTo(to: Database, { row, keys }: HeldVectors): TurnVectors | undefi
 
 /* One vector for a whole turn, made from those of its messages, for copies of the turn elsewhere. */
 
-/** Handles of the turns with up-to-date vectors of an embedder. */
-export const embeddedHandles = (db: Database, embedder: string): string[] =>
+/** Of these turns, those with up-to-date vectors of an embedder; handles with `ctx:`. */
+export const embeddedAmong = (db: Database, handles: Iterable<string>, embedder: string): string[] =>
   db
-    .query<{ handle: string }, [string]>(
-      `SELECT t.handle FROM vectors v JOIN turns t ON t.id = v.turn AND t.last = v.last
+    .query<{ handle: string }, [string, number, string]>(
+      `SELECT w.value AS handle FROM json_each(?) w CROSS JOIN turns t ON t.handle = substr(w.value, ?)
+         CROSS JOIN vectors v ON v.turn = t.id AND v.last = t.last
        WHERE v.embedder = ? AND length(v.vectors) > 0`,
     )
-    .all(embedder)
-    .map(({ handle }) => HANDLE_PREFIX + handle)
+    .all(JSON.stringify([...handles]), HANDLE_PREFIX.length + 1, embedder)
+    .map(({ handle }) => handle)
 
 /**
  * The mean of the turn's vectors, of length 1, with four digits.

@@ -3,7 +3,12 @@ import { expect, setDefaultTimeout, test } from "bun:test"
 import fc from "fast-check"
 import { CopyReaders } from "../../src/vault/reader.ts"
 import { open } from "../../src/views/open.ts"
-import { changesSince, type Watermark } from "../../src/views/queries/touched-files.ts"
+import {
+  changesSince,
+  familiesSince,
+  type ViewsMark,
+  type Watermark,
+} from "../../src/views/queries/touched-files.ts"
 import { openTurn } from "../../src/views/turn.ts"
 import { ChangingArchive, changingStep, type Step } from "../support/changing-archive.ts"
 
@@ -13,6 +18,7 @@ class World extends ChangingArchive {
   /** What the follower has. */
   readonly mirror = new Map<string, string>()
   watermark: Watermark = new Map()
+  mark: ViewsMark | undefined
 
   look(): void {
     const { dataHome } = this.archive
@@ -21,6 +27,12 @@ class World extends ChangingArchive {
     const wholeOf = (handle: string): string => JSON.stringify(openTurn(db, dataHome, handle, readers))
     const { changed, gone, watermark } = changesSince(db, this.watermark)
     expect(new Set([...changed, ...gone]).size).toBe(changed.length + gone.length)
+    // Whoever looks only at sessions that may have changed sees the same.
+    const { mark, families } = familiesSince(db, () => false, this.mark, [])
+    expect(changesSince(db, this.watermark, families).changed).toEqual(changed)
+    if (gone.length > 0) expect(families).toBeUndefined()
+    expect(familiesSince(db, () => false, mark, [])).toEqual({ mark, families: new Set() })
+    this.mark = mark
     for (const handle of changed) {
       const whole = wholeOf(handle)
       expect(whole).not.toBe(this.mirror.get(handle) ?? "")

@@ -384,8 +384,9 @@ export const statementsUpTo = (db: Database, session: string, seq: number, most:
  *
  * It is for copies of the turns elsewhere, on another machine or in another database (sync/).
  *
- * The price is one walk over turns and messages at each look. Words that `forget` blanked inside a tool's input show
- * only if they were in what the views keep of it; the tombstones tell of all (vault/tombstones.ts).
+ * The price is one walk over turns and messages at each look, unless it is known which sessions may have changed
+ * (`ViewsMark`). Words that `forget` blanked inside a tool's input show only if they were in what the views keep of it; the
+ * tombstones tell of all (vault/tombstones.ts).
  */
 
 /** What was seen: a hash of each turn's state, by its handle with `ctx:`. Empty: nothing yet. */
@@ -406,13 +407,15 @@ const STATE = `json_array(t.session, t.seq, t.via, t.prompt, t.answer, t.started
   (SELECT json_group_array(json_array(c.id, c.target, c.is_error, c.exit_code, c.error)) FROM tool_calls c
    WHERE c.turn = t.id))`
 
-export function changesSince(db: Database, watermark: Watermark): Changes {
-  const rows = db.query<{ handle: string; state: string }, []>(
-    `SELECT t.handle, ${STATE} AS state FROM turns t ORDER BY t.id`,
+/** @param families looks at these alone, of which `watermark` must have all */
+export function changesSince(db: Database, watermark: Watermark, families?: ReadonlySet<string>): Changes {
+  const [of, values] = amongFamilies(families)
+  const rows = db.query<{ handle: string; state: string }, string[]>(
+    `SELECT t.handle, ${STATE} AS state FROM turns t WHERE ${of} ORDER BY t.id`,
   )
   const changed: string[] = []
   const seen = new Map<string, string>()
-  for (const row of rows.iterate()) {
+  for (const row of rows.iterate(...values)) {
     const handle = HANDLE_PREFIX + row.handle
     const state = Bun.hash.xxHash64(row.state).toString(36)
     seen.set(handle, state)
@@ -422,15 +425,81 @@ export function changesSince(db: Database, watermark: Watermark): Changes {
   return { changed, gone, watermark: seen }
 }
 
-/** Handles, with `ctx:`, of the turns of which no line is in any other copy than these. */
-export function turnsOnlyIn(db: Database, copies: readonly string[]): Set<string> {
+/** A condition on turns `t`, and its value. */
+const amongFamilies = (families: ReadonlySet<string> | undefined): [sql: string, values: string[]] =>
+  families === undefined
+    ? ["true", []]
+    : [
+        `t.id IN (SELECT o.id FROM json_each(?) f CROSS JOIN turns o
+           ON o.session = f.value OR o.session > f.value || '/' AND o.session < f.value || '0')`,
+        [JSON.stringify([...families])],
+      ]
+
+/** What the views were, as far as it tells which turns are as they were. */
+export interface ViewsMark {
+  /** Another one when turns were taken out, views made anew, or states are told otherwise. */
+  readonly made: string
+  /** The largest number of a turn. */
+  readonly newest: number
+  /** How far each copy was followed, by its number; of one that is marked, less than 0. */
+  readonly followed: Readonly<Record<string, number>>
+}
+
+/** A session with all its subagents, by the session's name. */
+const familyOf = (session: string): string => session.split("/", 1)[0]!
+
+/**
+ * A turn changes only while a line of its session, or of one of that session's subagents, is followed; what takes turns out
+ * leaves another mark.
+ *
+ * @param also sessions that count as changed
+ * @returns `families`: those with turns that may be new or other than they were; undefined: any may have some
+ */
+export function familiesSince(
+  db: Database,
+  isMarked: (copy: string) => boolean,
+  before: ViewsMark | undefined,
+  also: readonly string[],
+): { readonly mark: ViewsMark; readonly families: ReadonlySet<string> | undefined } {
+  const { mark: removals, newest } = db
+    .query<{ mark: string; newest: number }, []>(
+      "SELECT CAST(mark AS TEXT) AS mark, (SELECT coalesce(max(id), 0) FROM turns) AS newest FROM removals",
+    )
+    .get()!
+  const copies = db
+    .query<{ id: number; copy: string; session: string; indexed: number }, []>(
+      "SELECT id, copy, session, indexed FROM transcripts",
+    )
+    .all()
+    .map(({ indexed, ...one }) => ({ ...one, followed: isMarked(one.copy) ? -1 - indexed : indexed }))
+  const followed = Object.fromEntries(copies.map((one) => [one.id, one.followed]))
+  const mark = { made: `${removals} ${Bun.hash.xxHash64(STATE).toString(36)}`, newest, followed }
+  if (before?.made !== mark.made) return { mark, families: undefined }
+  const added = db
+    .query<{ session: string }, [number]>("SELECT DISTINCT session FROM turns WHERE id > ?")
+    .all(before.newest)
+  const sessions = [...copies.filter((one) => one.followed !== before.followed[one.id]), ...added]
+  return { mark, families: new Set([...sessions.map(({ session }) => session), ...also].map(familyOf)) }
+}
+
+/**
+ * Handles, with `ctx:`, of the turns of which no line is in any other copy than these.
+ *
+ * @param families looks at these alone
+ */
+export function turnsOnlyIn(
+  db: Database,
+  copies: readonly string[],
+  families?: ReadonlySet<string>,
+): Set<string> {
   if (copies.length === 0) return new Set()
+  const [of, values] = amongFamilies(families)
   const rows = db
-    .query<{ handle: string }, [string]>(
+    .query<{ handle: string }, string[]>(
       `WITH these AS MATERIALIZED (SELECT id FROM transcripts WHERE copy IN (SELECT value FROM json_each(?)))
-       SELECT handle FROM turns t WHERE t.transcript IN these AND NOT EXISTS (
+       SELECT handle FROM turns t WHERE t.transcript IN these AND ${of} AND NOT EXISTS (
          SELECT 1 FROM messages m WHERE m.turn = t.id AND m.transcript NOT IN these)`,
     )
-    .all(JSON.stringify(copies))
+    .all(JSON.stringify(copies), ...values)
   return new Set(rows.map(({ handle }) => HANDLE_PREFIX + handle))
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test"
-import { readFileSync } from "node:fs"
+import { appendFileSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { CtxError, usageError } from "../../../src/base/errors.ts"
+import { hashName } from "../../../src/base/json-files.ts"
 import { sessionIdOf } from "../../../src/base/session-id.ts"
 import {
   isSyncDue,
@@ -15,11 +16,13 @@ import {
   syncAgain,
 } from "../../../src/sync/sync-again.ts"
 import { ENTRY_STEPS } from "../../../src/sync/sync-archive.ts"
+import { Ledger, type SentTurn } from "../../../src/sync/sync-ledger.ts"
 import { SYNC_STEPS } from "../../../src/sync/sync-once.ts"
 import { runSyncSteps, type SyncStep } from "../../../src/sync/sync-steps.ts"
 import { isPieceAbout, isPlainlyNamed } from "../../../src/sync/targets/pieces.ts"
 import { type BackendName, chooseTargets } from "../../../src/sync/targets.ts"
 import { vaultPath } from "../../../src/vault/layout.ts"
+import type { Tombstone } from "../../../src/vault/tombstone.ts"
 import { tempFolder } from "../../support/temp.ts"
 import { piece } from "./contract.ts"
 
@@ -189,6 +192,102 @@ describe("auto sync", () => {
     expect(readAutoSync(folder.path)).toEqual({ tried: 5, failures: 1, failure })
     await Bun.write(`${folder.path}/sync/auto.json`, '{"tried":')
     expect(readAutoSync(folder.path)).toEqual(nothing)
+  })
+})
+
+/** What was sent is read only as far as the next sync needs it. */
+describe("ledger", () => {
+  const sent = (session: string, n: number, more: Partial<SentTurn> = {}): SentTurn => ({
+    ...{
+      handle: `ctx:${session}${n}`,
+      state: `${n}`,
+      id: `id ${session} ${n}`,
+      key: `${session}:${n}`,
+      session,
+    },
+    ...{ messages: 1, hasVector: true },
+    ...more,
+  })
+  const looked = {
+    mark: { made: "1", newest: 3, followed: { 1: 10 } },
+    embedder: "e",
+    left: ["c"],
+  }
+  const tombstone = { session: "gone", time: 7 } as Tombstone
+
+  /** As a sync leaves it. */
+  function settled(dataHome: string): string {
+    const ledger = new Ledger(dataHome, "there")
+    ledger.noteSending(true)
+    ledger.add([sent("a", 1), sent("b", 1, { hasVector: false }), sent("b/agent", 1), sent("ba", 1)])
+    ledger.settle([tombstone], [], "views 1")
+    ledger.noteThere({ forgotten: 2 })
+    ledger.noteSending(false)
+    ledger.noteLooked(looked)
+    return join(dataHome, "sync", `${hashName("there")}.jsonl`)
+  }
+
+  const handlesIn = ({ turns }: Ledger): string[] => [...turns.keys()]
+
+  test("what it comes to is known without it, and a family's lines without the others", () => {
+    using folder = tempFolder()
+    const file = settled(folder.path)
+    utimesSync(file, 1, 1)
+    new Ledger(folder.path, "there").noteLooked(looked)
+    // Nobody reads this: it is as long as before, and as old.
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll("ctx:a1", "ctx:x1"))
+    utimesSync(file, 1, 1)
+    const ledger = new Ledger(folder.path, "there")
+    expect(ledger).toMatchObject({ looked, seen: "views 1", there: { forgotten: 2 }, isWhole: true })
+    expect(ledger.knows(tombstone)).toBe(true)
+    expect([...ledger.bare]).toEqual(["ctx:b1"])
+    ledger.readFamilies(new Set(["b"]))
+    expect(handlesIn(ledger).sort()).toEqual(["ctx:b/agent1", "ctx:b1", "ctx:ba1"])
+    expect(ledger.former("ctx:other", "b:1")).toEqual(sent("b", 1, { hasVector: false }))
+    ledger.add([sent("b", 1, { state: "2" }), sent("d", 1, { hasVector: false })])
+    ledger.settle([], [], "views 2")
+    ledger.noteLooked({ ...looked, left: [] })
+    const next = new Ledger(folder.path, "there")
+    expect(next).toMatchObject({
+      looked: { left: [] },
+      seen: "views 2",
+      there: { forgotten: 2 },
+      isWhole: true,
+    })
+    expect([...next.bare]).toEqual(["ctx:d1"])
+    expect(handlesIn(next).sort()).toEqual(["ctx:b/agent1", "ctx:b1", "ctx:ba1", "ctx:d1", "ctx:x1"])
+  })
+
+  test("it is read as a whole where turns leave it, and where anybody else has written to it", () => {
+    using folder = tempFolder()
+    const file = settled(folder.path)
+    const ledger = new Ledger(folder.path, "there")
+    ledger.readFamilies(new Set(["b"]))
+    ledger.settle([], ["ctx:b1"], undefined)
+    expect(handlesIn(ledger)).toEqual(["ctx:a1", "ctx:b/agent1", "ctx:ba1"])
+    ledger.noteLooked(looked)
+    appendFileSync(file, `${JSON.stringify(sent("e", 1))}\n`)
+    const other = new Ledger(folder.path, "there")
+    expect(other.looked).toBeUndefined()
+    other.readFamilies(new Set(["b"]))
+    expect(handlesIn(other)).toEqual(["ctx:a1", "ctx:b/agent1", "ctx:ba1", "ctx:e1"])
+    expect(other).toMatchObject({ seen: "views 1", there: { forgotten: 2 }, isWhole: true })
+    // As versions before left it, and after it was lost.
+    rmSync(file.replace(/jsonl$/, "last.json"))
+    expect(handlesIn(new Ledger(folder.path, "there"))).toHaveLength(4)
+    rmSync(file)
+    expect(new Ledger(folder.path, "there")).toMatchObject({ looked: undefined, isWhole: false })
+  })
+
+  test("a sync that was killed leaves nothing to rely on", () => {
+    using folder = tempFolder()
+    settled(folder.path)
+    const ledger = new Ledger(folder.path, "there")
+    ledger.noteSending(true)
+    ledger.add([sent("f", 1)])
+    const next = new Ledger(folder.path, "there")
+    expect(next).toMatchObject({ looked: undefined, isWhole: false })
+    expect(next.turns.has("ctx:f1")).toBe(true)
   })
 })
 
