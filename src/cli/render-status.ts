@@ -448,8 +448,9 @@ export function renderStatusShort(status: StatusReport, look: StatusLook): strin
   ]
 }
 
-function archiveText({ totals }: StatusReport): string {
-  if (totals === null) return "nothing that can be read"
+function archiveText(status: StatusReport): string {
+  const { totals } = status
+  if (totals === null) return noArchiveYet(status) === undefined ? "nothing that can be read" : "nothing yet"
   const { turns, sessions, projects } = totals
   return `${count(turns, "turn")} of ${count(sessions, "session")} in ${count(projects, "project")}`
 }

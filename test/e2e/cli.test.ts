@@ -128,6 +128,7 @@ describe("without an archive", () => {
     const there = (...args: string[]) => run(args, { env: empty.env, cwd: empty.cwd })
     const status = await there("status")
     expect(status).toMatchObject({ code: 0, stderr: "" })
+    expect(status.stdout).toMatch(/^archive +nothing yet$/m)
     expect(status.stdout).toContain("No archive yet")
     expect(JSON.parse((await there("status", "--json")).stdout)).toMatchObject({
       exists: false,
@@ -138,6 +139,9 @@ describe("without an archive", () => {
       expect(ran).toMatchObject({ code: 3, stdout: "" })
       expect(ran.stderr).toContain("hint: ")
     }
+    expect((await there("import")).stderr.split("\n")[0]).toBe(
+      "ctxbridge: no transcripts in the folders of any agent",
+    )
     expect(await there("verify")).toMatchObject({ code: 0, stderr: "" })
     expect(existsSync(empty.dataHome)).toBe(false)
   })

@@ -1,6 +1,6 @@
 /** `ctxbridge resume`: by id, handle and words, with a session that Claude Code has deleted. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { run } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -191,6 +191,22 @@ test("what is not there: one line and a hint", async () => {
   expect(none.stderr).toBe(
     `ctxbridge: there is no claude on PATH\nhint: the command is: cd ${machine.cwd} && claude --resume ${session.session}\n`,
   )
+})
+
+test("one that was imported from a backup: says that Claude Code does not look there", async () => {
+  using other = new Machine()
+  const { session: id, path } = other.session().turn("Polish the astrolabe", [], "It shines.").flush()
+  const backup = join(other.root, "backup")
+  mkdirSync(backup)
+  renameSync(path, join(backup, `${id}.jsonl`))
+  await run(["import", backup], other)
+  expect(await run(["resume", id], other)).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr:
+      `ctxbridge: session ${id} cannot be resumed: its file is not where its agent looks\n` +
+      `hint: ctxbridge resurrect ${id} says where it is\n`,
+  })
 })
 
 describe("--from: a copy up to a turn", () => {

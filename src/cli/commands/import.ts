@@ -179,11 +179,11 @@ function find(paths: readonly string[], env: Environment): FilesToImport {
   const transcripts = [...named.filter((path) => !isPromptHistory(path)), ...lists]
   links.sort()
   if (transcripts.length + archives.length > 0) return { transcripts, archives, links, notUnderstood }
-  const where = (paths.length === 0 ? folders : paths).join(", ")
+  const where = paths.length === 0 ? "in the folders of any agent" : `below ${paths.join(", ")}`
   const [other] = paths.length === 0 ? foreignArchivesInPlace(env) : []
   const [link] = links
   const [first] = notUnderstood
-  throw new CtxError("no-transcripts", `no transcripts below ${where}`, {
+  throw new CtxError("no-transcripts", `no transcripts ${where}`, {
     hint:
       link !== undefined
         ? `there are links, which are followed only when they are named: ctxbridge import ${link}`

@@ -87,10 +87,14 @@ export default {
       })
     const failed = found?.files.find(({ state }) => state === "failed" || state === "differs")
     const [own] = found?.resume ?? []
-    if (found === undefined || own === undefined || failed !== undefined)
-      throw new CtxError("not-resumed", `session ${session} could not be written back`, {
-        hint: `ctxbridge resurrect ${session} says why`,
-      })
+    if (found === undefined || own === undefined || failed !== undefined) {
+      const isElsewhere = found !== undefined && failed === undefined
+      const why = isElsewhere
+        ? "cannot be resumed: its file is not where its agent looks"
+        : "could not be written back"
+      const hint = `ctxbridge resurrect ${session} says ${isElsewhere ? "where it is" : "why"}`
+      throw new CtxError("not-resumed", `session ${session} ${why}`, { hint })
+    }
     if (args["here"] !== true) refuseGone(found, own)
     const isCopied = args["from"] !== undefined || (mayCopy && (own.gone || own.folder !== env.cwd))
     if (mayCopy && !isCopied && !dryRun) inPlace(false)
