@@ -100,7 +100,7 @@ const TASKS: Readonly<
         `${isDry(context) ? "Would set" : "Set"} the quota of ${whose(role)} to ${size === null ? "none" : bytes(size)}`,
         ...over.map(
           (one) =>
-            `${safe(one.role)} has ${bytes(one.bytes!)}: ${dryRun ? "would send nothing more, without a rule of his own" : "sends nothing more; what is there stays"}`,
+            `${safe(one.role)} has ${bytes(one.bytes!)}: ${dryRun ? "would send nothing more, without a rule of its own" : "sends nothing more; what is there stays"}`,
         ),
       ])
     }
