@@ -325,6 +325,21 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
     expect(seen).toContain("resumed --resume 5e551011-")
   })
 
+  test("Ctrl-O on a session whose folder is gone says so, and keeps what was typed", async () => {
+    using gone = new Machine()
+    gone
+      .session({ cwd: join(gone.root, "gone") })
+      .turn("Mend the sextant", [], "Mended.")
+      .flush()
+    expect(await run(["import"], { env: gone.env, cwd: gone.cwd })).toMatchObject({ code: 0 })
+    using tmux = new Tmux(gone, exe, { columns: 120, rows: 24 })
+    await tmux.sees("Mend the sextant")
+    tmux.type("sextant")
+    await tmux.sees("> sextant")
+    tmux.press("C-o")
+    await tmux.sees(/^> sextant [^]*the session's folder is gone: /)
+  })
+
   test("Tab marks several: F2 exports them, Enter shows them, and what is there already stays", async () => {
     using tmux = picker({ env: { PAGER: "sh -c 'cat; read x </dev/tty'" } })
     await tmux.sees("The proxy closes it.")

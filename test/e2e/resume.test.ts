@@ -305,6 +305,22 @@ describe("a folder that is gone", () => {
     })
   })
 
+  test("--here writes no copy for an agent that is not there", async () => {
+    const folder = join(dirname(dirname(session.path)), machine.root.replaceAll(/[^A-Za-z0-9]/g, "-"))
+    const ran = await run(["resume", session.session, "--here"], {
+      env: { ...machine.env, PATH: "/nowhere" },
+      cwd: machine.root,
+    })
+    expect(ran).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr:
+        "ctxbridge: there is no claude on PATH\n" +
+        "hint: --print writes the copy all the same, and prints the command\n",
+    })
+    expect(existsSync(folder)).toBe(false)
+  })
+
   test("--here goes on in this one, with a copy that says so", async () => {
     const before = readFileSync(session.path)
     const { code, stdout, stderr } = await resume(session.session, "--here")

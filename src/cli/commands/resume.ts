@@ -98,9 +98,16 @@ export default {
     if (args["here"] !== true) refuseGone(found, own)
     const isCopied = args["from"] !== undefined || (mayCopy && (own.gone || own.folder !== env.cwd))
     if (mayCopy && !isCopied && !dryRun) inPlace(false)
+    const { program, others } = found
+    const line = commandLineOf(program)!
+    const client = Bun.which(line.program)
+    const noClient = (hint: string): CtxError =>
+      new CtxError("no-client", `there is no ${line.program} on PATH`, { hint })
+    // Each copy is a session more.
+    if (isCopied && !isPrinted && client === null)
+      throw noClient("--print writes the copy all the same, and prints the command")
     const copy = isCopied ? copied(context, found, own, dryRun) : undefined
     const { resume, path: written } = copy ?? { resume: own, path: undefined }
-    const { program, others } = found
     const id = copy?.session ?? found.session
     const command = resumeLine({ ...found, session: id }, resume)
     const files = copy === undefined ? found.files : []
@@ -115,15 +122,10 @@ export default {
       out.print(safe(command))
       return EXIT.ok
     }
-    const line = commandLineOf(program)!
-    const path = Bun.which(line.program)
-    if (path === null)
-      throw new CtxError("no-client", `there is no ${line.program} on PATH`, {
-        hint: `the command is: ${command}`,
-      })
+    if (client === null) throw noClient(`the command is: ${command}`)
     out.flush()
     // What the line says, without a shell: Windows has none that understands it.
-    const { exitCode } = Bun.spawnSync([path, ...line.resume!(id)], {
+    const { exitCode } = Bun.spawnSync([client, ...line.resume!(id)], {
       stdio: ["inherit", "inherit", "inherit"],
       env: withAgentFolder(line.folderIn, resume.configDir),
       ...(resume.folder === undefined ? {} : { cwd: resume.folder }),

@@ -139,14 +139,7 @@ class Picker {
         void this.#export(handlesOf(effect.hits))
         return
       case "resume":
-        this.#errand = async () => {
-          const command = [this.#env.exePath, "resume", "--", effect.hit.session]
-          const { exitCode } = Bun.spawnSync(command, {
-            stdio: ["inherit", "inherit", "inherit"],
-            env: childEnvironment(),
-          })
-          this.#picked = { code: exitCode }
-        }
+        this.#resume(effect.hit)
         return
       case "pin":
         this.#pin(effect.hit)
@@ -172,6 +165,20 @@ class Picker {
       case "quit":
         this.#picked = { code: this.#state.isPrinting ? EXIT.notFound : EXIT.ok }
     }
+  }
+
+  /** What cannot be resumed is told here: the query and the marks are worth keeping. */
+  #resume({ session }: Hit): void {
+    const run = [this.#env.exePath, "resume", "--", session]
+    const env = childEnvironment()
+    const dry = Bun.spawnSync(run.toSpliced(2, 0, "--dry-run"), { stdio: ["ignore", "ignore", "pipe"], env })
+    const why = dry.stderr.toString().trim().replace("ctxbridge: ", "")
+    if (dry.exitCode !== 0) this.#tell(why.replace("\nhint: ", "; "))
+    else
+      this.#errand = async () => {
+        const { exitCode } = Bun.spawnSync(run, { stdio: ["inherit", "inherit", "inherit"], env })
+        this.#picked = { code: exitCode }
+      }
   }
 
   #pin(hit: Hit): void {
