@@ -1,7 +1,8 @@
 /** `ctxbridge search`: finds turns of any session by what was said, run, read or failed. */
 
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
-import { count, cut, oneLine } from "../../base/text.ts"
+import { tryTo } from "../../base/files.ts"
+import { count, cut, oneLine, shellWord } from "../../base/text.ts"
 import { type Correction, correctionNote, LOOSE_NOTE, partialNote } from "../../find/corrected-query.ts"
 import { doubtNote } from "../../find/doubt.ts"
 import type { FarAnswer } from "../../find/elsewhere.ts"
@@ -146,18 +147,21 @@ export default {
           exit: EXIT.notFound,
         })
       const note =
-        asked.observed === undefined ? (noteOf(found) ?? hintOn(context, why?.emptiedBy)) : SUMMARIZE
+        asked.observed === undefined
+          ? ((await nameNote(db, query)) ?? noteOf(found) ?? hintOn(context, why?.emptiedBy))
+          : SUMMARIZE
       throw notFound(db, query, project, { note, because: becauseOf(context, why?.emptiedBy) })
     }
-    const notes = [scope, noteOf(found)].filter((one) => one !== undefined)
+    const named = /^ctx:/i.test(query) ? await nameNote(db, query) : undefined
+    const notes = [scope, named ?? noteOf(found)].filter((one) => one !== undefined)
     const note = notes.length > 0 ? notes.join(" ") : undefined
     const answer = answerOf(context, found)
-    const named = { ...answer, hits: withTitles(db, answer.hits) }
+    const titled = { ...answer, hits: withTitles(db, answer.hits) }
     const observed = observations.length > 0 ? { observations } : {}
     if (out.wantsJson)
-      out.json({ query, mode, ...(note && { note }), project: project ?? null, ...named, ...observed })
+      out.json({ query, mode, ...(note && { note }), project: project ?? null, ...titled, ...observed })
     else
-      print(context, named, {
+      print(context, titled, {
         ...{ notes, limit, nameOf: project === undefined ? projectNamer(db) : undefined, now, ...observed },
         linesOf: found.local.linesOf,
       })
@@ -167,6 +171,16 @@ export default {
 const SUMMARIZE = "ctxbridge summarize has a model write them"
 const CUT = "turns outside the index were searched for one second only; --cold searches them all"
 const SOME = "no exact match there; these have some of the words"
+
+/** What opens the turn or session whose name was typed: words are looked for in what was said. */
+async function nameNote(db: Database, query: string): Promise<string | undefined> {
+  if (/\s/.test(query)) return undefined
+  const { findByName } = await import("../../views/by-name.ts")
+  const named = tryTo(() => findByName(db, query))
+  if (named === undefined) return undefined
+  const name = named.kind === "turn" ? named.turn.handle : named.session.id
+  return `${name} is a ${named.kind}: ctxbridge show ${shellWord(name)} opens it`
+}
 
 /** What the user should know about how it was found. */
 function noteOf(found: FindResult): string | undefined {

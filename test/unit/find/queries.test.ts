@@ -659,6 +659,25 @@ describe("exact", () => {
     expect(note).toBeUndefined()
   })
 
+  test("the name of a turn or a session: what opens it is told", async () => {
+    using machine = new Inside()
+    const said = machine.session().turn("the retry waits for the server").turn("where is ctx").flush()
+    await machine.hook("stop", said)
+    const { stdout } = await run(["search", "--json", "retry"], machine)
+    const { handle } = JSON.parse(stdout).hits[0]
+    const note = `${handle} is a turn: ctxbridge show ${handle} opens it`
+    expect((await search(machine, handle)).note).toBe(note)
+    expect(await run(["search", handle.slice(4)], machine)).toMatchObject({
+      code: 3,
+      stderr: `ctxbridge: nothing in ${machine.cwd} matches "${handle.slice(4)}"\nhint: ${note}\n`,
+    })
+    const { stderr } = await run(["search", said.session.slice(0, 8)], machine)
+    expect(stderr).toContain(`hint: ${said.session} is a session: ctxbridge show ${said.session} opens it\n`)
+    expect((await run(["search", "beef0000"], machine)).stderr).toContain(
+      "hint: --all-projects looks everywhere\n",
+    )
+  })
+
   test("that nobody has said exactly that is told", async () => {
     using machine = new Inside()
     await machine.hook("stop", machine.session().turn("the retry waits for the server").flush())
