@@ -93,6 +93,14 @@ describe("labels", () => {
     expect(existsSync(desk.file)).toBe(false)
   })
 
+  test("a tag that is called like an option says what the option does", async () => {
+    expect(await desk.ok("tag", poll, "superseded")).toBe(
+      `${poll}: #superseded\n"superseded" is only a tag; --superseded HANDLE says which turn holds instead.\n`,
+    )
+    expect(await desk.ok("tag", poll, "pin", "--dry-run")).toContain("--pin keeps it on top of lists.\n")
+    expect(await desk.ok("tag", poll, "superseded", "--remove")).toBe(`${poll}: no labels\n`)
+  })
+
   test("a pin puts a session on top, wherever it would be", async () => {
     const id = first!.session
     const order = async () => (await desk.json("sessions")).sessions.map((one: { id: string }) => one.id)

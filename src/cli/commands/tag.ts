@@ -202,8 +202,24 @@ function label(context: Context, db: Database, word: string, change: Change | un
     out.print(
       wrapped(safe(`It had no ${missing.length === 1 ? "tag" : "tags"} ${missing.join(", ")}.`), out.columns),
     )
+  const option =
+    args["remove"] === true
+      ? undefined
+      : words(args)
+          .slice(1)
+          .find((tag) => OPTIONS.has(tag))
+  if (option !== undefined)
+    out.print(wrapped(safe(`"${option}" is only a tag; ${OPTIONS.get(option)}.`), out.columns))
   if (isFilled) out.print("What looks like a secret in it was replaced with asterisks.")
 }
+
+/** Tags that were probably meant as options. */
+const OPTIONS: ReadonlyMap<string, string> = new Map([
+  ["pin", "--pin keeps it on top of lists"],
+  ["pinned", "--pin keeps it on top of lists"],
+  ["rejected", "--rejected WHY says that what was decided does not hold"],
+  ["superseded", "--superseded HANDLE says which turn holds instead"],
+])
 
 /** Which of these tags were not there to be taken off. */
 const lacking = (typed: readonly string[], label: LabelShown | undefined): string[] =>
