@@ -49,9 +49,7 @@ export function oneOf<T extends string>(
 /** Of a word that is none of those that can stand there. */
 export function unknownWord(what: string, word: string, choices: readonly string[]): CtxError {
   const [near] = nearNames(word, choices, 1)
-  const list = `ne of ${choices.join(", ")}`
-  return usageError(
-    `unknown ${what}: ${word}`,
-    near === undefined ? `o${list}` : `did you mean ${near}? It is o${list}`,
-  )
+  const all = choices.length === 1 ? `it can only be ${choices[0]}` : `one of ${choices.join(", ")}`
+  const more = choices.length === 1 ? "" : ` It is ${all}`
+  return usageError(`unknown ${what}: ${word}`, near === undefined ? all : `did you mean ${near}?${more}`)
 }

@@ -624,6 +624,8 @@ describe("arguments", () => {
       ["completions zhs", "did you mean zsh? It is one of bash, zsh, fish"],
       ["bench hoks", "did you mean hooks? It is one of hooks, torture, survive"],
       ["bench all", "one of hooks, torture, survive"],
+      ["stats all", "it can only be friction"],
+      ["stats fricton", "did you mean friction?"],
       ["model instal", "did you mean install? It is one of status, install, verify, remove"],
       ["config get restore.budge", "did you mean restore.budget?"],
       ["config get nothing.like.it", "ctxbridge config list shows them"],
