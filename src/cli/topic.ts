@@ -52,7 +52,7 @@ interface Nothing {
 }
 
 /**
- * Prints what `answer` finds.
+ * Prints what `answer` finds, each with what is shown before it.
  *
  * @throws CtxError exit 3 when it finds nothing
  */
@@ -60,7 +60,12 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
   context: Context,
   limit: number,
   answer: (topic: Topic) => readonly T[],
-  render: (found: T & Spoken, screen: Screen, n: number, showPath: ShowPath) => readonly string[],
+  render: (
+    found: T & Spoken,
+    screen: Screen,
+    before: (T & Spoken) | undefined,
+    showPath: ShowPath,
+  ) => readonly string[],
   nothing?: Nothing,
 ): void {
   const { args, env, out } = context
@@ -120,7 +125,7 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
     if (note !== undefined) out.print(safe(note))
     const screen = screenOf(out)
     const showPath = pathShower(context)
-    for (const [n, one] of told.entries()) out.print(render(one, screen, n, showPath))
+    for (const [n, one] of told.entries()) out.print(render(one, screen, told[n - 1], showPath))
     const left = all.length - most
     if (left > 0) out.print(screen.style.dim(`${left} more with --limit ${all.length}`))
   }

@@ -41,7 +41,7 @@ export default {
 function render(
   touch: Touch & Spoken,
   { style, columns, now }: Screen,
-  _n: number,
+  _before: Touch | undefined,
   showPath: ShowPath,
 ): string[] {
   const { handle, ops, path, time, prompt, answer, takenBack, label } = touch

@@ -29,14 +29,17 @@ export default {
 function render(
   file: TopicFile & Spoken,
   { style, columns, now }: Screen,
-  n: number,
+  before: TopicFile | undefined,
   showPath: ShowPath,
 ): string[] {
   const { path, ops, turns, handle, time, takenBack, label, named = 0 } = file
   const done = `${ops.join(", ")} in ${count(turns, "turn")}`
   const figures = dotted(done, handle, agentShown(file), ago(time, now), takenBack && "rewound")
   return [
-    ...(n === 0 && named > 1 ? [`${count(named, "file")} of that name, the last touched first:`] : []),
+    ...(before === undefined && named > 1
+      ? [`${count(named, "file")} of that name, the last touched first:`]
+      : []),
+    ...(before?.named && named === 0 ? ["", "Others that turns about it touched:"] : []),
     style.bold(showPath(path)),
     style.dim(indented(figures, columns)),
     ...labelWords(label).map((word) => indented(word, columns)),

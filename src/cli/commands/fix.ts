@@ -51,7 +51,11 @@ function inShort(error: string): string {
 
 const countLines = (text: string): number => text.split("\n").length
 
-function render(fix: LabelledFix & Spoken, { style, columns, now }: Screen, n: number): string[] {
+function render(
+  fix: LabelledFix & Spoken,
+  { style, columns, now }: Screen,
+  before: Fix | undefined,
+): string[] {
   const { handle, time, tool, target, error, steps, solvedIn, solutionTakenBack, answer } = fix
   const labelled = (label: LabelShown | undefined): string[] =>
     labelWords(label).map((word) => indented(word, columns))
@@ -65,7 +69,7 @@ function render(fix: LabelledFix & Spoken, { style, columns, now }: Screen, n: n
   )
   const [head = "", ...more] = lines(target, LINES, lead)
   return [
-    ...(n > 0 ? [""] : []),
+    ...(before === undefined ? [] : [""]),
     `${style.bold(handle)}  ${style.dim(head)}`,
     ...more.map(style.dim),
     ...labelled(fix.label),

@@ -416,6 +416,10 @@ describe("files of a name", () => {
     const lines = (await asked("config.ts")).split("\n")
     expect(lines[0]).toBe("2 files of that name, the last touched first:")
     expect([lines[1], lines[3]]).toEqual(["/srv/src/config.ts", "/srv/test/config.ts"])
+    expect([lines[5], lines[6]]).toEqual(["", "Others that turns about it touched:"])
+    const one = (await asked("src/config.ts")).split("\n")
+    expect(one.slice(2, 4)).toEqual(["", "Others that turns about it touched:"])
+    expect(await asked("why", "does", "it", "not", "load")).not.toContain("Others")
   })
 
   test("a topic names no file", async () => {
