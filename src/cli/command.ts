@@ -18,6 +18,8 @@ export interface ArgSpec {
   readonly rest?: boolean
   /** What its value names, for completions and hints. */
   readonly names?: NameKind
+  /** Of a flag: the option for which a file's name behind it stands, as in `--card year.svg`. */
+  readonly file?: string
 }
 
 /** An option without a value. */

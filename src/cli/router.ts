@@ -366,6 +366,9 @@ function missingArgument(name: string, { valueHint = "", names }: ArgSpec, help:
   return usageError(message, choices ?? help)
 }
 
+/** A word that can only be a file's name. */
+const FILE = /^[^-].*\.[a-z]+$/i
+
 function read(argv: readonly string[], specs: Specs, command: string) {
   const flagged = endOfFlags(argv)
   const values: Record<string, unknown> = {}
@@ -380,8 +383,13 @@ function read(argv: readonly string[], specs: Specs, command: string) {
     const name = nameOf(flag, specs)
     if (name === undefined) throw unknown(flag, specs, command)
     if (specs[name]!.type === "boolean") {
-      if (value !== undefined) throw usageError(`${flag} takes no value`, `${flag} alone`)
+      const { file } = specs[name]!
+      const isFile = file !== undefined && value === undefined && FILE.test(flagged[n + 1] ?? "")
+      const named = isFile ? flagged[++n] : value
+      if (named !== undefined && file === undefined)
+        throw usageError(`${flag} takes no value`, `${flag} alone`)
       values[name] = true
+      if (named !== undefined) values[file!] = named
       continue
     }
     const next = value ?? flagged[++n]

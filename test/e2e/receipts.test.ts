@@ -154,10 +154,12 @@ test("draws the numbers as a picture without a word of the archive, and replaces
   expect(await run(["import", "-q"], { env: machine.env })).toMatchObject({ code: 0 })
   const [{ kinds, items }] = (await json(machine)).receipts
   const file = join(machine.cwd, "card.svg")
-  const made = await receipts(machine, "--card", "card.svg")
+  const made = await receipts(machine, "--card", "-o", "card.svg")
   expect(made).toMatchObject({ code: 0, stderr: "" })
-  expect(made.stdout).toEndWith(` written to ${file}\n`)
+  expect(made.stdout).toMatch(/^[\d.]+ KB written to \S+card\.svg\n$/)
+  expect(made.stdout).toEndWith(` ${file}\n`)
   const svg = readFileSync(file, "utf8")
+  expect(await receipts(machine, "--card")).toMatchObject({ code: 0, stdout: svg, stderr: "" })
   const sum = (of: string): number =>
     Object.values<Record<string, number>>(kinds).reduce((all, counts) => all + counts[of]!, 0)
   for (const share of ["kept", "given", "lost"]) expect(svg).toContain(`>${sum(share)} (`)
@@ -166,9 +168,16 @@ test("draws the numbers as a picture without a word of the archive, and replaces
     for (const item of [...kept!, ...lost!].filter((one) => one.length > 8)) expect(svg).not.toContain(item)
   // Well-formed: every element that is opened is closed.
   expect(svg.match(/<(?:rect|text|svg)[ >]/g)!.length).toBe(svg.match(/\/>|<\/(?:text|svg)>/g)!.length)
+  for (const words of [
+    ["-o", "card.svg"],
+    ["--card", "--json"],
+  ])
+    expect(await receipts(machine, ...words)).toMatchObject({ code: 64 })
+  // Both spellings mean the same, as in stats.
   const again = await receipts(machine, "--card", "card.svg")
   expect(again).toMatchObject({ code: expect.any(Number) })
   expect(again.code).not.toBe(0)
   expect(readFileSync(file, "utf8")).toBe(svg)
-  expect(await receipts(machine, "--card", "card.svg", "--force")).toMatchObject({ code: 0, stderr: "" })
+  for (const words of [["--card", "card.svg"], ["--card=card.svg"]])
+    expect(await receipts(machine, ...words, "--force")).toMatchObject({ code: 0, stdout: made.stdout })
 })

@@ -5,7 +5,6 @@ import { resolve } from "../../base/path.ts"
 import { bytes } from "../../base/text.ts"
 import { startRenewing } from "../../job/spawn.ts"
 import { tokensOf } from "../../restore/explain.ts"
-import type { Receipt } from "../../restore/receipt.ts"
 import { receiptsOf, totalOf } from "../../restore/session-receipts.ts"
 import { findSessionByName } from "../../views/by-name.ts"
 import { openCurrent } from "../../views/open-current.ts"
@@ -35,7 +34,11 @@ export default {
     since: option("Of compactions from this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option("At most this many, the latest (1)", "N", "n"),
     lost: flag("Name everything that is in neither the summary nor the restore"),
-    card: option("Write the numbers as a picture (SVG) to share; it holds no word of the archive", "FILE"),
+    card: {
+      ...flag("The numbers as a picture (SVG) to share, without a word of the archive"),
+      file: "output",
+    },
+    output: option("With --card: write it to this file", "FILE", "o"),
     force: flag("Replace that file"),
   },
   rows: {
@@ -49,6 +52,11 @@ export default {
     const wanted = stringArg(args, "session") ?? stringArg(args, "id")
     if (args["id"] !== undefined && args["session"] !== undefined)
       throw usageError("name one session", "ctxbridge sessions lists them")
+    const isCard = args["card"] === true
+    const file = stringArg(args, "output")
+    if (!isCard && file !== undefined) throw usageError("--output goes with --card")
+    if (isCard && out.wantsJson && file === undefined)
+      throw usageError("--json reports on a file that was written", "add --output FILE")
     const place = projectWanted({ args: { ...args, session: wanted }, env })
     using db = openCurrent(env.dataHome, "command", startRenewing)
     const project = knownProject(db, context, place)
@@ -65,16 +73,16 @@ export default {
     const total = totalOf(receipts)
     const screen = screenOf(out)
     const showPath = pathShower(context)
-    if (args["lost"] === true)
+    if (isCard) writeCard(context, receiptCard(receipts))
+    else if (args["lost"] === true)
       out.print(receipts.flatMap((one, n) => [...(n > 0 ? [""] : []), ...renderLost(one, screen, showPath)]))
     else if (limit === 1) out.print(renderReceipt(receipts[0]!, screen, showPath))
     else {
       out.print(renderReceipts(receipts, total, screen))
       if (more) out.print(`More with --limit ${limit * SEVERAL}.`)
     }
-    const card = writeCard(context, receipts)
     out.json({
-      ...(card !== undefined && { card }),
+      ...(file !== undefined && { card: resolve(env.cwd, file) }),
       more,
       receipts: receipts.map(({ text: _text, ...receipt }) => ({
         ...receipt,
@@ -85,14 +93,16 @@ export default {
   },
 } satisfies Command
 
-/** @returns the path of the picture; undefined if none was asked for */
-function writeCard({ args, env, out }: Context, receipts: readonly Receipt[]): string | undefined {
-  const named = stringArg(args, "card")
-  if (named === undefined) return undefined
+/** To the file that was named, or else as it is. */
+function writeCard({ args, env, out }: Context, card: Uint8Array): void {
+  const named = stringArg(args, "output")
+  if (named === undefined) {
+    out.raw(card)
+    return
+  }
   const file = resolve(env.cwd, named)
-  const size = writeExport(file, [receiptCard(receipts)], args["force"] === true)
+  const size = writeExport(file, [card], args["force"] === true)
   out.print(`${bytes(size)} written to ${safe(file)}`)
-  return file
 }
 
 function nothing(place: string | undefined, since: string | undefined): CtxError {

@@ -66,8 +66,11 @@ export default {
     agent: AGENT_ARG,
     by: option("Tokens and cost by this (day)", PERIODS.join("|")),
     blocks: flag("Tokens and cost in blocks of five hours, and how long the present one lasts"),
-    html: flag("A page for browsers, in one file"),
-    card: flag("A picture (SVG) of a year to share, without names, paths or anything that was said"),
+    html: { ...flag("A page for browsers, in one file"), file: "output" },
+    card: {
+      ...flag("A picture (SVG) of a year to share, without names, paths or anything that was said"),
+      file: "output",
+    },
     names: flag("With --card: name projects, and the tools of MCP servers"),
     output: option("With --html or --card: write it to this file", "FILE", "o"),
     force: flag("Replace that file"),

@@ -273,7 +273,8 @@ describe("stats", () => {
       const { stdout } = await stats(["--card", "-o", file, "--json"])
       expect(JSON.parse(stdout)).toEqual({ file, bytes: statSync(file).size })
       expect(await stats(["--card", "-o", file])).toMatchObject({ code: 1, stdout: "" })
-      expect(await stats(["--card", "-o", file, "--force"])).toMatchObject({ code: 0, stderr: "" })
+      for (const words of [["-o", file], [file], [`--card=${file}`]])
+        expect(await stats(["--card", ...words, "--force"])).toMatchObject({ code: 0, stderr: "" })
       expect((await stats(["--card", "--since", "2026-03-01"])).stdout).toContain(
         ">My work with Claude Code<",
       )
