@@ -219,6 +219,23 @@ test("--format prints rows instead, and not with --json; commands without rows d
     stdout: "1 One\\ttab\n",
     stderr: "",
   })
+  const ran = {
+    tool: "Bash",
+    input: { command: "make kiln" },
+    output: "Exit code 1\nTypeError: cold",
+    isError: true,
+  }
+  const edit = { tool: "Edit", input: { file_path: join(own.cwd, "kiln.ts") }, output: "edited" }
+  await own.hook("stop", own.session().turn("Fire the kiln", [ran, edit]).flush())
+  for (const [command, format, line] of [
+    ["how make", "{runs} {command}", "1 make kiln"],
+    ["fix TypeError", "{tool} {target}", "Bash make kiln"],
+    ["blame kiln.ts", "{ops} {prompt}", '["edit"] Fire the kiln'],
+  ] as const)
+    expect(await there(...command.split(" "), "--format", format)).toMatchObject({
+      code: 0,
+      stdout: `${line}\n`,
+    })
   const both = await there("sessions", "--format", "tsv", "--json")
   expect(both.code).toBe(64)
   expect(JSON.parse(both.stdout).error.message).toBe("--format and --json cannot be used together")

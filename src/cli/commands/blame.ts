@@ -1,6 +1,6 @@
 /** `ctxbridge blame`: the turns that touched a file, and their purpose; or the edit that a line comes from. */
 
-import { EXIT } from "../../base/errors.ts"
+import { EXIT, usageError } from "../../base/errors.ts"
 import { oneLine } from "../../base/text.ts"
 import { blameLines, namesLine } from "../../find/line-question.ts"
 import { typedPath } from "../../find/narrowing.ts"
@@ -22,11 +22,19 @@ export default {
     ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several; FILE:LINE", LIMIT),
     reads: flag("Also list turns that only read it"),
   },
+  rows: {
+    list: "found",
+    columns: ["handle", "time", "path", "ops", "prompt"],
+    others: ["session", "seq", "answer", "takenBack", "label", "program"],
+  },
   run(context) {
     const { args, env } = context
     const text = words(args).join(" ").trim()
-    if (namesLine(text, { folder: env.cwd, home: env.home }))
+    if (namesLine(text, { folder: env.cwd, home: env.home })) {
+      if (args["format"] !== undefined)
+        throw usageError("--format is for lists of turns", "name the file without a line")
       return answerLine(context, text, blameLines, () => [])
+    }
     answerTopic(
       context,
       LIMIT,

@@ -21,6 +21,20 @@ const STEP_LINES = 4
 export default {
   meta: { name: "fix", description: "Show what followed an error when it came up before" },
   args: topicArgs("error", "The error, or words from it", LIMIT),
+  rows: {
+    list: "found",
+    columns: ["handle", "time", "tool", "target", "error", "solvedIn"],
+    others: [
+      "pasted",
+      "steps",
+      "answer",
+      "takenBack",
+      "solutionTakenBack",
+      "label",
+      "solutionLabel",
+      "program",
+    ],
+  },
   run(context) {
     const labels = readLabels(context.env.dataHome)
     const answer = (topic: Topic) => fixesAbout(topic).map((fix) => withSolutionsLabel(fix, labels))

@@ -17,6 +17,11 @@ const LINES = 10
 export default {
   meta: { name: "how", description: "Show how a command was run here, and how it ended" },
   args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
+  rows: {
+    list: "found",
+    columns: ["command", "runs", "failures", "failed", "exitCode", "handle", "time"],
+    others: ["error", "takenBack", "label", "program"],
+  },
   run(context) {
     answerTopic(context, LIMIT, commandsAbout, render, {
       thing: "command",

@@ -13,7 +13,7 @@ import { positive, stringArg } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { receiptCard } from "../pages/cards.ts"
 import { writeExport } from "../pages/output-file.ts"
-import { knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { renderLost, renderReceipt, renderReceipts } from "../render-receipts.ts"
 import { screenOf, timeArg } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
@@ -31,6 +31,7 @@ export default {
     id: { type: "positional", names: "session", description: "Of this session, as with --session" },
     session: naming("session", "Of this session", "ID"),
     ...PROJECT_ARGS,
+    agent: AGENT_ARG,
     since: option("Of compactions from this date or age on (2026-03-02, 7d)", "WHEN"),
     limit: option("At most this many, the latest (1)", "N", "n"),
     lost: flag("Name everything that is in neither the summary nor the restore"),
@@ -63,9 +64,15 @@ export default {
     const session = wanted === undefined ? undefined : findSessionByName(db, wanted).id
     const onProgress = (done: number, total: number): void => out.progress("sessions", done, total)
     const since = timeArg(args, "since", Date.now())
-    const found = receiptsOf(db, env.dataHome, { project, session, since, limit, onProgress }).filter(
-      ({ time }) => since === undefined || (time ?? "") >= since,
-    )
+    const program = agentWanted(args)
+    const found = receiptsOf(db, env.dataHome, {
+      project,
+      session,
+      program,
+      since,
+      limit,
+      onProgress,
+    }).filter(({ time }) => since === undefined || (time ?? "") >= since)
     const receipts = found.slice(0, limit)
     const more = found.length > limit
     if (receipts.length === 0)

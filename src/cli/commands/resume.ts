@@ -19,7 +19,7 @@ import { sessionsNamed, titlesOf } from "../../views/queries/sessions.ts"
 import { turnId } from "../../views/queries/turns.ts"
 import { linesOfTurn, type Turn, turnsBeforeFork, turnsOfSession } from "../../views/turn.ts"
 import { stringArg, words } from "../args.ts"
-import { type Command, type Context, flag, naming } from "../command.ts"
+import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { chosenOf, YES_ARG } from "../confirm.ts"
 import { writeError } from "../output.ts"
 import {
@@ -29,9 +29,9 @@ import {
   writeSessionCopy,
 } from "../pages/put-back-transcript.ts"
 import { promptsOnly, resurrect, sessionsInVault } from "../pages/resurrect-sessions.ts"
-import { notFound, PROJECT_ARGS, searchScope } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, notFound, PROJECT_ARGS, searchScope } from "../project-wanted.ts"
 import { repositoryOf, resumeLine, versionLines } from "../resume-line.ts"
-import { ago } from "../screen.ts"
+import { ago, timeArg } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
 
 /** Hits among which there may be a session that can be resumed. */
@@ -48,6 +48,8 @@ export default {
       description: "A session's id, a turn's handle, or words that were said in it",
     },
     ...PROJECT_ARGS,
+    agent: AGENT_ARG,
+    since: option("Whose words were said from this date or age on (2026-03-02, 7d)", "WHEN"),
     ...YES_ARG,
     from: naming("turn", "Go on from this turn: a copy of the session up to it", "TURN"),
     here: flag("Go on in this folder if its own is gone, with a copy"),
@@ -208,7 +210,8 @@ const MOST_LACKED = 0.5
 async function sessionsWith(context: Context, db: Database, query: string): Promise<Meant> {
   using readers = new CopyReaders()
   const { project } = searchScope(db, context)
-  const asked = { query, limit: MOST_HITS, project, room: 0 }
+  const since = timeArg(context.args, "since", Date.now())
+  const asked = { query, limit: MOST_HITS, project, program: agentWanted(context.args), since, room: 0 }
   const { local } = await find(
     { ...asked, where: "here", meaning: "auto", cold: "apart" },
     { ...context.env, db, readers, targets: [] },

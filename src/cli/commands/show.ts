@@ -33,7 +33,7 @@ import { block } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { targetsMeant } from "../far-targets.ts"
 import { renderSessionHead, renderTurns } from "../render-session.ts"
-import { ago, period, type Screen, screenOf, wrapped, wrappedIn } from "../screen.ts"
+import { ago, markdownLines, period, type Screen, screenOf, wrapped, wrappedIn } from "../screen.ts"
 import { pathShower, type ShowPath } from "../shown-path.ts"
 import { dotted, fit, indented, type Style, safe } from "../style.ts"
 
@@ -57,6 +57,7 @@ export default {
     around: option("Of a turn: those before and after it, N on each side, a few lines each", "N"),
     backend: option("Sync target of a far: handle, if not the configured one", "DIR|URL"),
     page: option("Which page of a long turn or session", "N"),
+    limit: option(`Of a session: at most this many turns on a page (${PAGE_TURNS})`, "N", "n"),
     full: flag("All of it: every page, and long results whole (--json: always, unless --page is given)"),
     plain: flag("At a terminal, too, as it was said: no Markdown, no diffs, nothing folded"),
   },
@@ -71,8 +72,8 @@ export default {
     const around = positive(args, "around")
     const id = farId(word)
     const isListed = around !== undefined || args["format"] !== undefined
-    if (isListed && (id !== undefined || isObservationName(word)))
-      throw usageError("--around and --format are for turns and sessions of this archive")
+    if ((isListed || args["limit"] !== undefined) && (id !== undefined || isObservationName(word)))
+      throw usageError("--around, --limit and --format are for turns and sessions of this archive")
     if (id !== undefined) return showFar(context, id)
     using db = openCurrent(env.dataHome, "command", startRenewing)
     if (isObservationName(word)) return showObservation(context, findObservation(db, word))
@@ -84,6 +85,8 @@ export default {
       )
     }
     if (found.kind === "session") return showSession(context, db, found.session)
+    if (args["limit"] !== undefined)
+      throw usageError("--limit is for the turns of a session", "--around N shows those around a turn")
     if (around !== undefined) {
       return showAround(context, db, found.turn, around)
     }
@@ -123,7 +126,7 @@ function showTurn(context: Context, db: Database, short: Turn): void {
       ...(changedSince && { changedSince }),
       ...(label && { label }),
       messages: page.items,
-      page: pageNote(page, turn.handle),
+      page: pageNote(context, page, turn.handle),
     })
     return
   }
@@ -192,8 +195,9 @@ function showObservation({ out }: Context, found: Observation): void {
 }
 
 function showSession(context: Context, db: Database, found: Session): void {
-  const { env, out } = context
+  const { args, env, out } = context
   const { number, room } = paging(context, PAGE_TURNS)
+  const size = positive(args, "limit")
   const opened = openSession(db, found)
   const labels = readLabels(env.dataHome)
   const session = withItsLabel(opened.session, labels)
@@ -201,11 +205,18 @@ function showSession(context: Context, db: Database, found: Session): void {
     some.map((one) => withItsLabel(one, labels)),
   )
   const { lineage } = opened
-  const page = pageOf(out.wantsJson ? turns! : [...shared!, ...turns!], number, room, () => 1)
+  const page = pageOf(out.wantsJson ? turns! : [...shared!, ...turns!], number, size ?? room, () => 1)
   using readers = new CopyReaders()
   const summary = sessionSummary({ db, dataHome: env.dataHome, readers }, session.id)
   if (out.wantsJson) {
-    out.json({ session, lineage, summary, shared, turns: page.items, page: pageNote(page, session.id) })
+    out.json({
+      session,
+      lineage,
+      summary,
+      shared,
+      turns: page.items,
+      page: pageNote(context, page, session.id),
+    })
     return
   }
   const screen = screenOf(out)
@@ -246,18 +257,22 @@ function showAround(context: Context, db: Database, turn: Turn, around: number):
   }
 }
 
-const nextCommand = ({ number, of }: ListPage<unknown>, name: string): string | null =>
-  number < of ? `ctxbridge show ${shellWord(name)} --page ${number + 1}` : null
+/** The next page, if there is one, of the same size. */
+const nextCommand = ({ args }: Context, { number, of }: ListPage<unknown>, name: string): string | null => {
+  const size = args["limit"] === undefined ? "" : ` -n ${args["limit"]}`
+  return number < of ? `ctxbridge show ${shellWord(name)}${size} --page ${number + 1}` : null
+}
 
-const pageNote = (page: ListPage<unknown>, name: string) => ({
+const pageNote = (context: Context, page: ListPage<unknown>, name: string) => ({
   number: page.number,
   of: page.of,
-  next: nextCommand(page, name),
+  next: nextCommand(context, page, name),
 })
 
-function footer({ out }: Context, page: ListPage<unknown>, name: string): void {
+function footer(context: Context, page: ListPage<unknown>, name: string): void {
+  const { out } = context
   if (page.of === 1) return
-  const next = nextCommand(page, name)
+  const next = nextCommand(context, page, name)
   out.print("")
   out.print(`page ${page.number} of ${page.of}${next === null ? "" : `, next: ${safe(next)}`}`)
 }
@@ -553,48 +568,4 @@ function coloredLines({ mark, text }: DiffLine, indent: string, columns: number,
   const color = mark === " " ? style.dim : mark === "+" ? style.green : style.red
   const pieces = wrapped(safe(text).replaceAll("\n", " "), columns - indent.length - 2)
   return pieces.map((piece, n) => color(`${indent}${n === 0 ? mark : " "} ${piece}`.trimEnd()))
-}
-
-/* Markdown as a terminal shows it. What its text says cannot steer the terminal. Pure. */
-
-interface MarkdownLook {
-  readonly columns: number
-  readonly color: boolean
-  readonly links: boolean
-}
-
-/** Characters: beyond these it is not laid out, since that takes the square of a line's length (Bun 1.4.5). */
-const LONGEST = 200_000
-const LONGEST_PART = 10_000
-
-/** Colours, and links with their address: all that the renderer writes of its own. */
-const OWN = /\x1b\[[\d;]*m|\x1b\]8;;([^\x1b]*)\x1b\\/g
-const WEB = /^(?:https?|mailto):/
-
-/** @param text as it was archived */
-export function markdownLines(text: string, { columns, color, links }: MarkdownLook): string[] {
-  const plain = safe(text).trimEnd()
-  const isLong = plain.length > LONGEST || plain.split("\n").some(({ length }) => length > LONGEST_PART)
-  if (isLong) return wrapped(plain, columns)
-  const drawn = Bun.markdown.ansi(plain, { columns, colors: color, hyperlinks: links })
-  return harmless(drawn.trimEnd())
-    .split("\n")
-    .flatMap((line) => wrapped(line, columns))
-}
-
-/** Entities are decoded after `safe` has looked, and links may lead anywhere. */
-function harmless(drawn: string): string {
-  let text = ""
-  let done = 0
-  for (const { 0: sequence, 1: url, index } of drawn.matchAll(OWN)) {
-    text += safe(drawn.slice(done, index)) + (url === undefined ? sequence : opened(url))
-    done = index + sequence.length
-  }
-  return text + safe(drawn.slice(done))
-}
-
-/** The beginning of a link to the web, or the end of any; the text of other links stays without one. */
-const opened = (url: string): string => {
-  const encoded = url.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent)
-  return `\x1b]8;;${WEB.test(url) ? encoded : ""}\x1b\\`
 }

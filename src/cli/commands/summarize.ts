@@ -17,7 +17,7 @@ import { sessionsByLatest } from "../../views/queries/summaries.ts"
 import { positive, stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { confirmed, YES_ARG } from "../confirm.ts"
-import { knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
+import { AGENT_ARG, agentWanted, knownProject, PROJECT_ARGS, projectWanted } from "../project-wanted.ts"
 import { dollars, shortIds } from "../render-session.ts"
 import { timeArg } from "../screen.ts"
 import { dotted, safe } from "../style.ts"
@@ -41,6 +41,7 @@ export default {
     session: naming("session", "This session", "ID"),
     since: option("Those active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
     ...PROJECT_ARGS,
+    agent: AGENT_ARG,
     limit: option(`At most this many sessions (${LIMIT})`, "N", "n"),
     model: option("The model to ask (option summaries.model)", "NAME"),
     anew: flag("From the beginning, also where nothing has been said since"),
@@ -102,7 +103,11 @@ function find(context: Context): SessionMaterial[] {
   const ids =
     named.length > 0
       ? named.map((word) => findSessionByName(db, word).id.split("/", 1)[0]!)
-      : sessionsByLatest(db, { project: knownProject(db, context, projectWanted(context)), since })
+      : sessionsByLatest(db, {
+          project: knownProject(db, context, projectWanted(context)),
+          program: agentWanted(args),
+          since,
+        })
   return dueSessions(db, [...new Set(ids)], { place: env, anew: args["anew"] === true, most })
 }
 

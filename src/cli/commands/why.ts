@@ -7,8 +7,7 @@ import { answerLine } from "../answer-line.ts"
 import { words } from "../args.ts"
 import type { Command } from "../command.ts"
 import { AGENT_ARG, PROJECT_ARGS } from "../project-wanted.ts"
-import type { Screen } from "../screen.ts"
-import { markdownLines } from "./show.ts"
+import { markdownLines, type Screen } from "../screen.ts"
 
 /** Lines of each quote. */
 const LINES = 6

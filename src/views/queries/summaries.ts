@@ -5,6 +5,7 @@ import { NOTES_SESSIONS } from "../../base/session-id.ts"
 import type { ObservationFields, ObservationType, SummaryFields } from "../../record/model-summary.ts"
 import { OTHERS_COPIES } from "../../vault/layout.ts"
 import type { Database } from "../database.ts"
+import { agentOf, type Whose } from "./scope.ts"
 
 export const OBSERVATION_PREFIX = "obs:"
 
@@ -202,13 +203,14 @@ export const errorsIn = (db: Database, turn: number): ReadonlyMap<string, string
 /** Newest first: no subagents, no notes. */
 export const sessionsByLatest = (
   db: Database,
-  { project, since }: { readonly project?: string | undefined; readonly since?: string | undefined },
+  { project, program, since }: Whose & { readonly since?: string | undefined },
 ): string[] =>
   db
-    .query<{ id: string }, [string | null, string | null, string]>(
+    .query<{ id: string }, [string | null, string | null, string, string | null]>(
       `SELECT s.id FROM sessions s LEFT JOIN projects p ON p.id = s.project
        WHERE s.parent IS NULL AND s.prompts_only = 0 AND (?1 IS NULL OR p.path = ?1) AND (?2 IS NULL OR s.ended >= ?2) AND s.id NOT GLOB ?3
+         AND (?4 IS NULL OR ${agentOf("s")} = ?4)
        ORDER BY s.ended DESC, s.id`,
     )
-    .all(project ?? null, since ?? null, NOTES_SESSIONS)
+    .all(project ?? null, since ?? null, NOTES_SESSIONS, program ?? null)
     .map(({ id }) => id)

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test"
 import { mkdirSync, realpathSync, symlinkSync } from "node:fs"
 import { basename, join, relative } from "node:path"
+import type { Command } from "../../../src/cli/command.ts"
 import { ALIASES, GROUPS, PLUMBING } from "../../../src/cli/command-groups.ts"
 import { COMMANDS } from "../../../src/cli/commands.ts"
 import { overview, wholeOverview } from "../../../src/cli/overview.ts"
@@ -195,6 +196,39 @@ describe("names of projects", () => {
     expect((await refused("clent/app")).hint).toBe("did you mean client/app?")
     expect((await refused("/gone/kil")).hint).toBe("did you mean kiln?")
     expect((await refused("zzqqy")).hint).toBe("ctxbridge sessions --all-projects lists the projects")
+  })
+})
+
+/** Options that one list has and another had not. */
+describe("lists", () => {
+  const LISTS = ["sessions", "search", "files", "how", "fix", "blame", "tag", "notes", "receipts"] as const
+
+  test.each([...LISTS])("%s takes what every list takes", async (name) => {
+    const { args, rows } = (await COMMANDS[name]!()).default as Command
+    const every = ["project", "all-projects", "agent", "since", "limit"]
+    expect(Object.keys(args!)).toEqual(expect.arrayContaining(every))
+    expect(rows).toBeDefined()
+  })
+
+  test("turns of a session, so many on a page; one agent's sessions", async () => {
+    using machine = new Inside()
+    const session = machine.session().turn("Fire the kiln")
+    for (const n of [2, 3, 4, 5]) session.turn(`Turn ${n}`)
+    await machine.hook("stop", session.flush())
+    const cli = async (...args: string[]) => await run(args, machine)
+    const printed = async (...args: string[]) => (await cli(...args)).stdout
+    const page = await printed("show", session.session, "-n", "2", "--page", "2")
+    expect(page).toMatch(/^turn .*\n(?:ctx:.*\n){2}\npage 2 of 3, next: ctxbridge show \S+ -n 2 --page 3\n$/)
+    const { turns } = JSON.parse(await printed("show", session.session, "--limit", "2", "--json"))
+    expect(turns).toHaveLength(2)
+    expect(await cli("show", turns[0].handle, "-n", "2")).toMatchObject({ code: 64, stdout: "" })
+    const meant = ["resume", "kiln", "--print"]
+    expect(await cli(...meant, "--agent", "claude")).toMatchObject({ code: 0 })
+    for (const narrow of [
+      ["--agent", "codex"],
+      ["--since", "1h"],
+    ])
+      expect(await cli(...meant, ...narrow)).toMatchObject({ code: 3, stdout: "" })
   })
 })
 
