@@ -1,6 +1,7 @@
 /** What `blame FILE:LINE` and `why FILE:LINE` share: looking up, printing, and what to say where nothing is known. */
 
 import { EXIT } from "../base/errors.ts"
+import { resolve, withSlashes } from "../base/path.ts"
 import { count, oneLine } from "../base/text.ts"
 import type { LinesOrigin, Place } from "../find/line-question.ts"
 import { linesNamed } from "../find/line-question.ts"
@@ -16,6 +17,7 @@ import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
 import { agentWanted, knownProject, projectWanted } from "./project-wanted.ts"
 import { ago, type Screen, screenOf, wrappedIn } from "./screen.ts"
+import { pathShower, type ShowPath } from "./shown-path.ts"
 import { dotted, fit, indented } from "./style.ts"
 
 /** Turns named where no edit has the line. */
@@ -56,9 +58,14 @@ export function answerLine<T extends LinesOrigin>(
   })
   if (!out.wantsJson) {
     const screen = screenOf(out)
+    const path = withSlashes(resolve(env.cwd, typedPath(file, env.cwd, env.home)))
+    const showPath = pathShower(context)
     for (const [n, one] of found.entries()) {
       if (n > 0) out.print("")
-      out.print([...renderOrigin(file, one, screen, labels), ...render(one, screen, labels)])
+      out.print([
+        ...renderOrigin({ file, path, showPath }, one, screen, labels),
+        ...render(one, screen, labels),
+      ])
     }
     if (touched.length > 0)
       out.print([
@@ -70,8 +77,15 @@ export function answerLine<T extends LinesOrigin>(
   return isKnown ? EXIT.ok : EXIT.notFound
 }
 
+interface Asked {
+  /** As it was typed. */
+  readonly file: string
+  readonly path: string
+  readonly showPath: ShowPath
+}
+
 function renderOrigin(
-  file: string,
+  { file, path, showPath }: Asked,
   { lines, edit }: LinesOrigin,
   { style, columns, now }: Screen,
   labels: Labels,
@@ -82,10 +96,14 @@ function renderOrigin(
   const head = [style.bold(place), ...texts.map((text) => indented(text, columns))]
   if (edit === null) return [...head, ...wrappedIn("  ", UNKNOWN, columns)]
   const { handle, time, takenBack, tool, isPiece, prompt, diff } = edit
+  const whose = edit.namesake ? "another file of that name" : "the same file"
   const figures = dotted(ago(time, now), takenBack && "rewound", isPiece ? `${tool} of a piece of it` : tool)
   return [
     ...head,
     `${style.bold(handle)}  ${style.dim(figures)}`,
+    ...(edit.path === path
+      ? []
+      : [style.dim(`  ${whose}, ${showPath(edit.path, columns - whose.length - 4)}`)]),
     ...labelWords(labels.on(handle)).map((word) => indented(word, columns)),
     indented(oneLine(prompt), columns),
     ...diff.map((line) => diffLine(line, { style, columns, now })),

@@ -21,7 +21,7 @@ import { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { isExcludedFolder } from "../views/excluded.ts"
 import { fileState, keptFile, programState } from "../views/kept-pages.ts"
-import { folderOf, namesApart, projectOf } from "../views/project.ts"
+import { checkoutOf, folderOf, namesApart } from "../views/project.ts"
 import type { Session } from "../views/queries/sessions.ts"
 import {
   type ChangedPath,
@@ -323,16 +323,6 @@ function repositoriesOf({
     const folder = folders.find((one) => isBelow(one, path))
     return folder && JSON.stringify([projects.get(folder), path.slice(folder.length + 1)])
   }
-}
-
-/** The checkout or worktree of one of these projects in which a folder lies, if that can be told. */
-function checkoutOf(folder: string, projects: readonly string[]): string | undefined {
-  for (let dir = folder; ; dir = dirname(dir)) {
-    if (existsSync(join(dir, ".git")) && projects.includes(projectOf(dir))) return dir
-    if (dir === dirname(dir)) break
-  }
-  // Where Claude Code makes its own, and deletes them again.
-  return /^.+\/\.claude\/worktrees\/[^/]+/.exec(folder)?.[0]
 }
 
 /* What is shown of a file. */

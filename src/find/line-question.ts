@@ -4,14 +4,15 @@ import { CtxError, EXIT, usageError } from "../base/errors.ts"
 import { readOrdinary } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
 import { once } from "../base/once.ts"
-import { basename, resolve, withSlashes } from "../base/path.ts"
+import { basename, dirname, resolve, withSlashes } from "../base/path.ts"
 import { count } from "../base/text.ts"
 import { namesWithin, wordSet, wordsOf } from "../base/words.ts"
 import type { ReplacedText } from "../record/agent.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { type DiffLine, editDiff } from "../views/edit-diff.ts"
-import { folderOf } from "../views/project.ts"
+import { checkoutOf, folderOf, isInFolder, projectOf } from "../views/project.ts"
+import { archivedAs, knownAs } from "../views/queries/projects.ts"
 import { type Condition, pathNamed, type Whose } from "../views/queries/scope.ts"
 import {
   editsOf,
@@ -52,10 +53,35 @@ export function blameLines(
 ): LinesOrigin[] {
   const named = linesNamed(text)!
   const path = absolute(named.file, place)
-  const root = project === undefined ? undefined : `${folderOf(project)}/`
-  const end = root !== undefined && path.startsWith(root) ? path.slice(root.length) : named.file
+  const own = ownFile(db, path, place.home)
   const lines = linesOfFile(path, named)
-  return originsOfLines(db, dataHome, readers, { path, end, whose: { project, program }, lines })
+  const wanted = { path, end: own?.end ?? named.file, isSameFile: own?.isSameFile ?? (() => false), lines }
+  return originsOfLines(db, dataHome, readers, { ...wanted, whose: { project, program } })
+}
+
+interface OwnFile {
+  /** Its path from its checkout or project on. */
+  readonly end: string
+  /** Whether a file with that end is the same one, in another checkout, a worktree, or where the project was before. */
+  isSameFile(other: string): boolean
+}
+
+/** @returns undefined if it lies in no project that is known */
+function ownFile(db: Database, path: string, home: string): OwnFile | undefined {
+  const folder = dirname(path)
+  const project = archivedAs(db, projectOf(folder), home)!
+  const root = checkoutOf(folder, [project]) ?? folderOf(project)
+  if (!path.startsWith(`${root}/`)) return undefined
+  const end = path.slice(root.length + 1)
+  return {
+    end,
+    isSameFile(other) {
+      const there = withSlashes(other).slice(0, -end.length - 1)
+      const isCheckout = checkoutOf(there, [project]) === there
+      if (isInFolder(there, project)) return isCheckout
+      return (isCheckout && projectOf(there) === project) || knownAs(db, there) === project
+    },
+  }
 }
 
 /** @throws CtxError as `linesOfFile` */
@@ -153,6 +179,8 @@ interface LineEdit extends Omit<FileEdit, "id" | "use" | "result" | "takenBack">
   readonly call: string
   /** Whether only a piece of the line comes from it. */
   readonly isPiece: boolean
+  /** Set if it is of another file whose path ends like that of this one. */
+  readonly namesake?: true
   /** What it changed there. */
   readonly diff: readonly DiffLine[]
 }
@@ -169,6 +197,7 @@ interface LinesWanted {
   readonly path: string
   /** The end of it by which the file is known in other checkouts. */
   readonly end: string
+  isSameFile(other: string): boolean
   /** For `end`: also which project's. */
   readonly whose: Whose
   readonly lines: readonly SoughtLine[]
@@ -178,13 +207,23 @@ function originsOfLines(
   db: Database,
   dataHome: string,
   readers: CopyReaders,
-  { path, end, whose, lines }: LinesWanted,
+  { path, end, isSameFile, whose, lines }: LinesWanted,
 ): LinesOrigin[] {
   const calls = new WholeCalls(db, dataHome, readers)
   const sought = new Set(lines.map(({ text }) => lineKey(text)))
   const here = editsOf(db, onPath(path), { ...whose, project: undefined })
-  // The same file in another checkout or worktree.
-  const origin = originFinder(calls, sought, here, () => editsOf(db, pathNamed(end), whose))
+  const named = once(() =>
+    Object.groupBy(editsOf(db, pathNamed(end), whose), (edit) =>
+      edit.path !== withSlashes(path) && !isSameFile(edit.path) ? "namesake" : "same",
+    ),
+  )
+  const ofSame = originFinder(calls, sought, here, () => named().same ?? [])
+  const ofNamesake = originFinder(calls, sought, [], () => named().namesake ?? [])
+  const origin = (key: string): Found | undefined => {
+    const same = ofSame(key)
+    const namesake = same === undefined ? ofNamesake(key) : undefined
+    return same ?? (namesake && { ...namesake, isNamesake: true })
+  }
   const groups: { lines: SoughtLine[]; found: Found | undefined }[] = []
   for (const line of lines) {
     const found = origin(lineKey(line.text))
@@ -227,6 +266,7 @@ interface ReadEdit {
 
 interface Found extends ReadEdit {
   readonly isPiece: boolean
+  readonly isNamesake?: true
 }
 
 /** Newest first. */
@@ -262,10 +302,11 @@ function pieceIn(edits: readonly ReadEdit[], key: string): Found | undefined {
   return undefined
 }
 
-function editOf({ edit, isPiece }: Found, key: string, calls: WholeCalls): LineEdit {
+function editOf({ edit, isPiece, isNamesake }: Found, key: string, calls: WholeCalls): LineEdit {
   const { id, use: _use, result: _result, takenBack, ...row } = edit
   const diff = around(editDiff(edit.tool, calls.input(edit)) ?? [], key)
-  return { ...row, call: id, isPiece, diff, ...takenBackOf({ takenBack }) }
+  const namesake = isNamesake && { namesake: isNamesake }
+  return { ...row, call: id, isPiece, ...namesake, diff, ...takenBackOf({ takenBack }) }
 }
 
 /** The lines of a diff around the added one. */

@@ -58,6 +58,16 @@ export function namesApart(projects: Iterable<string>): ReadonlyMap<string, stri
   return names
 }
 
+/** The checkout or worktree of one of these projects in which a folder lies, if that can be told. */
+export function checkoutOf(folder: string, projects: readonly string[]): string | undefined {
+  // Where Claude Code makes its own, and deletes them again.
+  const gone = /^.+\/\.claude\/worktrees\/[^/]+/.exec(folder)?.[0]
+  for (let dir = folder; ; dir = dirname(dir)) {
+    if (dir === gone || (existsSync(join(dir, ".git")) && projects.includes(projectOf(dir)))) return dir
+    if (dir === dirname(dir)) return undefined
+  }
+}
+
 /** Most bytes of a file of git's that is read. */
 const LARGEST = 64 << 10
 

@@ -2,7 +2,7 @@
 
 import { usageError } from "../../base/errors.ts"
 import type { Hit } from "../../find/hit.ts"
-import { ROLES } from "../../find/parse-query.ts"
+import type { ROLES } from "../../find/parse-query.ts"
 import type { TurnPreview } from "../../find/preview-turn.ts"
 import type { SessionSummary } from "../../find/session-summary.ts"
 import type { KeyInput } from "./key-decoder.ts"
@@ -27,9 +27,6 @@ const NO_FILTERS: ChosenFilters = {
   since: undefined,
   errors: false,
 }
-
-export const ROLE_CHOICES: readonly (Role | undefined)[] = [undefined, ...ROLES]
-export const SINCE_CHOICES: readonly (string | undefined)[] = [undefined, "1d", "7d", "30d"]
 
 /** What a search found. */
 export interface Found {

@@ -1,4 +1,5 @@
 /** What the picker makes of each event: a new state, and what has to be done. Pure. */
+import { ROLES } from "../../find/parse-query.ts"
 import type { KeyInput, MouseInput } from "./key-decoder.ts"
 import { helpLines } from "./picker-picture.ts"
 import { previewLines } from "./picker-preview.ts"
@@ -14,8 +15,6 @@ import {
   type PickerEvent,
   type PickerState,
   pickerLayout,
-  ROLE_CHOICES,
-  SINCE_CHOICES,
   selectedHit,
 } from "./picker-state.ts"
 import { actionOf, edited, type PickerAction, type QueryLine, withTyped } from "./query-line.ts"
@@ -26,6 +25,8 @@ type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]
 const WHEEL = 3
 /** Tools that can be chosen by a key; others are typed. */
 const MOST_TOOLS = 8
+const ROLE_CHOICES: readonly ChosenFilters["role"][] = [undefined, ...ROLES]
+const SINCE_CHOICES: readonly ChosenFilters["since"][] = [undefined, "1d", "7d", "30d"]
 /** How many times more turns are asked for at the end of the list. */
 const MORE = 4
 

@@ -181,7 +181,7 @@ function whyText({ lines, edit, reasons }: LinesReason, labels: Labels): string 
     ["said after", reasons.saidAfter],
   ]
   return [
-    `${which}: ${edit.handle} ${dotted(minute(edit.time), nameOr(edit.tool, "tool"), edit.takenBack && "rewound", ...toldLabels(labels.on(edit.handle)))}`,
+    `${which}: ${edit.handle} ${dotted(minute(edit.time), nameOr(edit.tool, "tool"), edit.takenBack && "rewound", edit.namesake && `of another file, ${strangers(edit.path, PATH)}`, ...toldLabels(labels.on(edit.handle)))}`,
     `  asked: ${said(edit.prompt, SAID)}`,
     ...quotes.flatMap(([label, text]) => (text === null ? [] : [`  ${label}: ${said(text, SAID)}`])),
   ].join("\n")

@@ -532,6 +532,46 @@ describe("line origin", () => {
       ])
     })
 
+    test("its own file comes first, then the same in another worktree, and a namesake says that it is one", async () => {
+      using other = new Inside()
+      const RATE = "export const RATE = 95 // per hour"
+      const [own, tree] = [other.cwd, join(other.cwd, ".claude/worktrees/hot")]
+      const far = join(other.root, "far")
+      for (const folder of [own, tree, far]) mkdirSync(join(folder, "src"), { recursive: true })
+      mkdirSync(join(other.cwd, ".git"))
+      const made = async (
+        cwd: string,
+        file: string,
+        prompt: string,
+        before: string,
+        after: string,
+        day: number,
+      ) => {
+        const session = other.session({ cwd, start: Date.UTC(2026, 2, day) })
+        await other.hook("stop", session.turn(prompt, [edit(join(cwd, file), before, after)]).flush())
+      }
+      await made(own, "src/a.ts", "Own", "RATE = 90", "RATE = 95", 1)
+      await made(tree, "src/b.ts", "Tree", "RATE", RATE, 2)
+      for (const file of ["a", "b", "c"]) await made(far, `src/${file}.ts`, `Far ${file}`, "RATE", RATE, 3)
+      await made(own, "packages/src/d.ts", "Nested", "RATE", RATE, 4)
+      const origin = async (file: string, ...args: string[]) => {
+        writeFileSync(join(own, file), RATE)
+        const { stdout } = await run(["blame", `${file}:1`, "--json", ...args], other)
+        const { prompt, namesake } = JSON.parse(stdout).found[0].edit ?? {}
+        return [prompt, namesake]
+      }
+      // Of its own file only a piece is known, of the others the whole line.
+      expect(await origin("src/a.ts", "-a")).toEqual(["Own", undefined])
+      expect(await origin("src/b.ts", "-a")).toEqual(["Tree", undefined])
+      expect(await origin("src/c.ts", "-a")).toEqual(["Far c", true])
+      expect(await origin("src/c.ts")).toEqual([undefined, undefined])
+      expect(await origin("src/d.ts")).toEqual(["Nested", true])
+      const told = await run(["blame", "src/c.ts:1", "-a"], other)
+      expect(told.stdout).toContain(`\n  another file of that name, ${join(far, "src/c.ts")}\n`)
+      const same = await run(["blame", "src/b.ts:1"], other)
+      expect(same.stdout).toContain(`\n  the same file, ${join(tree, "src/b.ts")}\n`)
+    })
+
     test("several lines: one answer for each edit, without lines that stand everywhere", async () => {
       const all = await found("blame", "src/kiln.ts:1-7")
       expect(
