@@ -42,7 +42,7 @@ export default {
       out.json({ ddl })
       return out.print(ddl.trimEnd().split("\n"))
     }
-    const target = serverMeant(stringArg(args, "to"), env.config, env, "this")
+    const target = serverMeant(stringArg(args, "to"), env.config, env, "ctxbridge server")
     const task = TASKS[action](context, rest[0], target.shown)
     const server = await target.administer!()
     try {
