@@ -36,7 +36,7 @@ const FOR_NOW: readonly RegExp[] = [
   /\b(?:in|for|with) (?:this|the next|your next) (?:step|turn|round|pass|reply|answer|message|response|iteration|commit)\b|\bbefore (?:we|you|I) (?:continue|proceed|go on|move on|start)\b/i,
   /\b(?:should|will|would) only (?:take|cost|need|happen|matter)\b/i,
   // What ends a task, and is then done: "Make sure the tests pass and commit." Of every one it is a rule.
-  /^(?:(?:please|and|but|so|then|also|now|ok|okay)[,:]? )*(?:make sure|ensure|be sure|(?:you|we) (?:must|have to|should))\b(?!.*\b(?:each|every|any|always|never|only|not|whenever|when|before|after|while|without)\b).* (?:then )?(?:commit|push|merge|deploy|release|publish|restart|rerun)(?: (?:it|this|that|them|all|everything|now|again|(?:the|your) \w+))*[.!]*$/i,
+  /^(?:(?:please|and|but|so|then|also|now|ok|okay)[,:]? )*(?:make sure|ensure|be sure|(?:you|we) (?:must|have to|should))\b(?!.*\b(?:each|every|any|always|never|only|not|whenever|when|before|after|while|without)\b)(?: (?:to|you|we))?(?: .*(?:[,;&]|\band|\bthen))? (?:commit|push|merge|deploy|release|publish|restart|rerun)(?: (?:it|this|that|them|all|everything|now|again|(?:the|your) \w+))*[.!]*$/i,
   // What it points at is forgotten by then.
   /^(?:(?:please|and|but|so) )?(?:do not|don['’]?t) \w+ (?:this|that|it|these|those)[.!]*$/i,
   /\b(?:make sure|ensure)\b(?!.*\b(?:each|every|always|whenever)\b).*\b(?:is|are|gets?) (?:updated|fixed|added|created|linked|listed|committed|merged|pushed|deployed)\b/i,

@@ -31,6 +31,8 @@ describe("constraints", () => {
     "Test the seams, then commit, but don't push.",
     "You must never push.",
     "Remember to test and commit.",
+    "Make sure there are no secrets in the commit.",
+    "You must use the shop's own script to deploy.",
   ])("%s", (sentence) => expect(constraintsIn(sentence)).toEqual([sentence]))
 
   test.each([
