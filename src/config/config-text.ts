@@ -11,7 +11,7 @@ const TABLE = /^\s*\[([^[\]]+)\]\s*(?:#.*)?$/
 const SETTING = /^(\s*((?:"[^"]*"|'[^']*'|[\w-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=\s*)(.*)$/
 /** A text, or a comment with the blanks before it: what looks like a comment within a text is none. */
 const TEXT_OR_COMMENT =
-  /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|(?<comment>[ \t]*#[^\n]*)/g
+  /"""(?:\\[\s\S]|[^\\])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|(?<comment>[ \t]*#[^\n]*)/g
 
 /**
  * @param literal the value in TOML
@@ -46,32 +46,43 @@ function changedText(text: string, key: string, literal: string | undefined): st
   const end = text.includes("\r\n") ? "\r" : ""
   let table = ""
   let firstTable = lines.length
+  let own: { table: string; at: number } | undefined
   for (let n = 0, last = 0; n < lines.length; n = last + 1) {
     last = n
     const head = TABLE.exec(plain[n]!)?.[1]
     if (head !== undefined) {
       table = bare(head)
       firstTable = Math.min(firstTable, n)
+      if (key.startsWith(`${table}.`)) own = { table, at: n + 1 }
       continue
     }
     const [, begin = "", name = "", rest = ""] = SETTING.exec(plain[n]!) ?? []
     if (name === "") continue
     const valueTo = (to: number): string => [rest, ...plain.slice(n + 1, to + 1)].join("\n")
     while (last < lines.length - 1 && flatOf(`value = ${valueTo(last)}`) === undefined) last++
+    if (own?.table === table) own.at = last + 1
     if ((table === "" ? bare(name) : `${table}.${bare(name)}`) !== key) continue
-    if (literal === undefined) return lines.toSpliced(n, last + 1 - n).join("\n")
+    // Of the line before the last one, only half of the end would be left.
+    if (literal === undefined)
+      return lines
+        .toSpliced(n, last + 1 - n)
+        .join("\n")
+        .replace(/\r$/, "")
     const { within, behind } = commentsOf(valueTo(last))
     const ending = lines[last]!.slice(plain[last]!.length)
     const now = [...within.map((comment) => comment + end), `${begin}${literal}${behind}${ending}`]
     return lines.toSpliced(n, last + 1 - n, ...now).join("\n")
   }
   if (literal === undefined) return text
-  // Behind a table's head, it would be one of the table's.
-  const [above, below] = [lines.slice(0, firstTable), lines.slice(firstTable)]
+  // Behind another table's head, it would be one of that table's.
+  const at = own?.at ?? firstTable
+  const name = own === undefined ? key : key.slice(own.table.length + 1)
+  const [above, below] = [lines.slice(0, at), lines.slice(at)]
   while (above.at(-1)?.trim() === "") above.pop()
   // The last one may have had no end.
   const ended = above.map((line, n) => line + (lines.length - 1 === n ? end : ""))
-  return [...ended, `${key} = ${literal}${end}`, ...(below.length > 0 ? [end, ...below] : [""])].join("\n")
+  const gap = own === undefined && below.length > 0 ? [end] : []
+  return [...ended, `${name} = ${literal}${end}`, ...gap, ...(below.length > 0 ? below : [""])].join("\n")
 }
 
 /** The comments among the lines of a value, which stay as lines before the new one, and the one behind it. */

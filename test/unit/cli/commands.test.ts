@@ -115,7 +115,17 @@ describe("config", () => {
         expect(await edited(`# mine${end}learn = false`, "set", "prune.keep", "5")).toBe(
           of("# mine\nlearn = false\nprune.keep = 5\n"),
         )
+        // Where the option's table is, it can be nowhere else.
+        expect(await edited(before, "set", "restore.related", "2")).toBe(`${before}related = 2${end}`)
+        expect(await edited(of(`[restore]\n\n${list}`), "set", "restore.related", "2")).toBe(
+          of(`[restore]\nrelated = 2\n\n${list}`),
+        )
+        expect(await edited(of("learn = false\nprune.keep = 5"), "unset", "prune.keep")).toBe("learn = false")
       }
+      const text = '"""\n \\""" # no comment\n"""" # one'
+      expect(await edited(`restore.budget = ${text}\n`, "set", "restore.budget", "5")).toBe(
+        "restore.budget = 5 # one\n",
+      )
       // What looks like a setting in a text is none.
       const quoted = 'note = """\nrestore.budget = 1\n"""\n'
       expect(await edited(`${quoted}restore.budget = [\n 1,\n 2 ]\n`, "unset", "restore.budget")).toBe(quoted)
