@@ -18,7 +18,8 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   lost: "did not arrive",
   open: "not confirmed yet",
   untold: "this version of Claude Code does not say whether it arrived",
-  "nothing-given": "",
+  "nothing-given": "nothing was given",
+  "not-archived": "nothing could be: it was archived only later",
 }
 
 /** Columns of a session's id, where it is longer than Claude Code's. */
@@ -49,7 +50,7 @@ function headline(receipt: Receipt, name: string, { columns, now, style }: Scree
 
 function sizeGiven({ characters, delivery }: Receipt): string {
   const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
-  return characters === 0 ? "nothing was given" : `${size}, ${PROOFS[delivery]}`
+  return characters === 0 ? PROOFS[delivery] : `${size}, ${PROOFS[delivery]}`
 }
 
 const SHARES = ["kept", "given", "lost"] as const

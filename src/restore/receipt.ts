@@ -37,9 +37,17 @@ interface KindItems {
 
 /**
  * Whether what was given back reached the conversation: `arrived` at once, `arrived-later` at a prompt. `lost`: Claude
- * Code answered without it. `open`: nothing was said since. `untold`: this version does not record it.
+ * Code answered without it. `open`: nothing was said since. `untold`: this version does not record it. `not-archived`:
+ * nothing could be given, because the session was archived only later.
  */
-export type DeliveryProof = "arrived" | "arrived-later" | "lost" | "open" | "untold" | "nothing-given"
+export type DeliveryProof =
+  | "arrived"
+  | "arrived-later"
+  | "lost"
+  | "open"
+  | "untold"
+  | "nothing-given"
+  | "not-archived"
 
 export interface Receipt {
   readonly session: string

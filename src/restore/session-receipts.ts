@@ -5,6 +5,7 @@
 import { tryTo } from "../base/files.ts"
 import { hashName, readJson, writeJson } from "../base/json-files.ts"
 import { vaultFile } from "../vault/layout.ts"
+import { tailOf } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
 import { fileState, keptFile, programState } from "../views/kept-pages.ts"
 import { boundariesIn, compactedSessions } from "../views/queries/boundaries.ts"
@@ -26,7 +27,7 @@ interface ReceiptFilter {
 }
 
 /** What is counted of a compaction, without a word of what was in it. */
-type CountedReceipt = Pick<Receipt, "time" | "offset" | "kinds">
+type CountedReceipt = Pick<Receipt, "time" | "offset" | "kinds" | "delivery">
 
 /** The latest receipts, newest first, plus one if there are older ones. */
 export const receiptsOf = (db: Database, dataHome: string, filter: ReceiptFilter): Receipt[] =>
@@ -44,8 +45,8 @@ export function countedReceipts(db: Database, dataHome: string, filter: ReceiptF
     const state = hashName(JSON.stringify([programState(), copies, given]))
     const known = kept[session]
     if (known?.state === state) return known.counted
-    const counted = ofSession(db, dataHome, session, given).map(({ time, offset, kinds }) => ({
-      ...{ time, offset, kinds },
+    const counted = ofSession(db, dataHome, session, given).map(({ time, offset, kinds, delivery }) => ({
+      ...{ time, offset, kinds, delivery },
     }))
     fresh[session] = { state, counted }
     return counted
@@ -82,14 +83,28 @@ const newestFirst = (a: Pick<Receipt, "time" | "offset">, b: Pick<Receipt, "time
 /** One receipt per compaction: earlier copies of a rewritten transcript contain the same ones. */
 function ofSession(db: Database, dataHome: string, session: string, given: readonly GivenText[]): Receipt[] {
   const once = new Map<string, Receipt>()
-  for (const { copy } of transcriptsOf(db, session)) {
+  const copies = transcriptsOf(db, session)
+  const begun = Math.min(
+    ...copies.map(
+      ({ copy }) => tailOf(vaultFile(dataHome, copy))?.header.created ?? Number.POSITIVE_INFINITY,
+    ),
+  )
+  for (const { copy } of copies) {
     const boundaries = boundariesIn(db, copy)
     const records = recordsFrom(vaultFile(dataHome, copy))
     for (const receipt of receiptsIn(session, records, (offset) => nearest(given, boundaries, offset)))
-      once.set(receipt.time ?? `at ${receipt.offset}`, receipt)
+      once.set(
+        receipt.time ?? `at ${receipt.offset}`,
+        isBefore(receipt, begun) ? unarchived(receipt) : receipt,
+      )
   }
   return [...once.values()]
 }
+
+const isBefore = ({ time, delivery }: Receipt, begun: number): boolean =>
+  delivery === "nothing-given" && time !== null && Date.parse(time) < begun
+
+const unarchived = (receipt: Receipt): Receipt => ({ ...receipt, delivery: "not-archived" })
 
 /** What hooks gave after compactions, and how long the transcript was then. */
 function givenTo(db: Database, session: string): GivenText[] {

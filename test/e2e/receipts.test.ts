@@ -136,7 +136,7 @@ test("in an imported session nothing was given, but what the summary dropped is 
   expect(lines[1]).toMatch(/^█+░+$/)
   const told = ["kept", "restored", "lost"].map((title) => lines.find((line) => line.startsWith(title)))
   expect(told[0]).toMatch(/^kept +\d+ +\d+% {2}in Claude Code's summary/)
-  expect(told[1]).toMatch(/^restored +0 +0% {2}nothing was given$/)
+  expect(told[1]).toMatch(/^restored +0 +0% {2}nothing could be: it was archived only later$/)
   expect(told[2]).toMatch(/^lost +\d+ +\d+% {2}in neither/)
   expect(lines).toContain("  commands     npm test -- retry")
   expect(lines).toContain("  errors       TypeError: retryLoop is not a function")
@@ -144,8 +144,19 @@ test("in an imported session nothing was given, but what the summary dropped is 
   const lost = await receipts(machine, "--lost")
   expect(lost).toMatchObject({ code: 0, stderr: "" })
   expect(lost.stdout).toContain("\ncommands\n  npm test -- retry\n")
-  expect(receipt).toMatchObject({ trigger: "manual", characters: 0, tokens: 0, delivery: "nothing-given" })
+  expect(receipt).toMatchObject({ trigger: "manual", characters: 0, tokens: 0, delivery: "not-archived" })
   expect(receipt.kinds.command).toEqual({ before: 1, kept: 0, given: 0, lost: 1 })
+})
+
+test("a compaction of a session that was archived by then, without a restore: nothing was given", async () => {
+  using machine = new Machine()
+  const session = past(machine.session({ start: Date.now() + 3_600_000 }))
+  session.boundary("manual").summary("Edited lib/client.ts.").turn("go on").flush()
+  expect(await run(["import", "-q"], { env: machine.env })).toMatchObject({ code: 0 })
+  expect((await json(machine)).receipts).toMatchObject([{ characters: 0, delivery: "nothing-given" }])
+  expect((await receipts(machine)).stdout).toMatch(/^restored +0 +0% {2}nothing was given$/m)
+  const { stdout } = await run(["stats", "--json"], { env: machine.env })
+  expect(JSON.parse(stdout).compactions).toMatchObject({ examined: 1, early: 0 })
 })
 
 test("draws the numbers as a picture without a word of the archive, and replaces no file unasked", async () => {

@@ -119,6 +119,7 @@ export function madeStats(hostile = ""): Stats {
     compactions: {
       examined: 20,
       more: true,
+      early: 0,
       kinds: Object.fromEntries(
         HELD_KINDS.map((kind, n) => [kind, counts(100 * n, 3 * n, 30 * n)]),
       ) as Stats["compactions"]["kinds"],

@@ -508,8 +508,12 @@ function errorBlocks({ errors }: Friction, { columns, style, now }: StatsScreen)
 /** What is worth a headline: the kinds of which most is lost, and best known. */
 const HEADLINE = ["command", "path"] as const
 
-function compactions({ examined, more, kinds }: CompactionStats, { columns, style }: StatsScreen): string[] {
+function compactions(stats: CompactionStats, { columns, style }: StatsScreen): string[] {
+  const { examined, more, early, kinds } = stats
   if (examined === 0) return []
+  // Where ctxbridge was not there yet, it could restore nothing.
+  const isOurs = early < examined
+  const left = isOurs ? ` (${early} left out, from before the archive)` : " from before the archive"
   const told = HEADLINE.filter((kind) => kinds[kind].before > 0)
   const rows = HELD_KINDS.filter((kind) => kinds[kind].before > 0).map((kind) => {
     const { before, kept, given, lost } = kinds[kind]
@@ -525,11 +529,12 @@ function compactions({ examined, more, kinds }: CompactionStats, { columns, styl
     ...told.flatMap((kind) => {
       const { before, kept, given } = kinds[kind]
       const summaries = `Summaries kept ${share(kept, before)} of your ${kind}s`
-      return wrapped(`${summaries}, ctxbridge restored ${share(given, before)}.`, columns)
+      const restored = isOurs ? `, ctxbridge restored ${share(given, before)}` : ""
+      return wrapped(`${summaries}${restored}.`, columns)
     }),
     ...renderTable(head, rows, columns, style),
     ...wrapped(
-      `${more ? `The latest ${examined}` : count(examined, "compaction")}: ctxbridge receipts has each.`,
+      `${more ? `The latest ${examined}` : count(examined, "compaction")}${early > 0 ? left : ""}: ctxbridge receipts has each.`,
       columns,
     ).map(style.dim),
   ]

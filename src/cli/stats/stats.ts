@@ -159,6 +159,8 @@ export interface CompactionStats {
   readonly examined: number
   /** Whether the span has older ones. */
   readonly more: boolean
+  /** How many of them came before their session was archived. Their figures are in only if all did. */
+  readonly early: number
   readonly kinds: Receipt["kinds"]
 }
 
@@ -172,7 +174,13 @@ function compactionStats(
   const { since } = wanted
   const within = all.filter(({ time }) => since === undefined || (time ?? "") >= since)
   const examined = within.slice(0, EXAMINED)
-  return { examined: examined.length, more: within.length > EXAMINED, kinds: totalOf(examined) }
+  const ours = examined.filter(({ delivery }) => delivery !== "not-archived")
+  return {
+    examined: examined.length,
+    more: within.length > EXAMINED,
+    early: examined.length - ours.length,
+    kinds: totalOf(ours.length === 0 ? examined : ours),
+  }
 }
 
 /* What gets in the way again and again: calls that fail, files edited over and over, errors that come back. */

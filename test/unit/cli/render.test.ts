@@ -787,7 +787,7 @@ test("names and numbers that a compaction lost are counted, so that what is told
   const items = Object.fromEntries(HELD_KINDS.map((kind) => [kind, { lost: ["x"], given: [] }]))
   const receipt = {
     ...{ session: "5e551011", time: null, trigger: "auto", preTokens: null },
-    ...{ characters: 0, kinds: lost, items },
+    ...{ characters: 0, delivery: "nothing-given", kinds: lost, items },
   }
   const screen = { columns: 80, style: createStyle(false), now: 0 }
   const lines = renderReceipt(receipt as unknown as Receipt, screen, (path) => path)
