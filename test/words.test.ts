@@ -29,7 +29,7 @@ function houseWords(text: string): string[] {
 }
 
 /** Folders of src/ that speak to people or to Claude. */
-const SPEAKING = ["cli", "claude", "config", "hook", "prune", "restore", "sync"]
+const SPEAKING = ["agents", "base", "claude", "cli", "config", "find", "hook", "prune", "restore", "sync"]
 const STRING = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g
 
 test.each(SPEAKING)("src/%s prints none", (folder) => {
