@@ -30,8 +30,8 @@ export default {
   meta: { name: "sessions", description: "List the archived sessions of this project, newest first" },
   args: {
     ...PROJECT_ARGS,
-    since: option("Active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
-    until: option("Begun before this time", "TIME"),
+    since: option("Active from this date or age on (2026-03-02, 7d)", "WHEN"),
+    until: option("Begun before this date or age", "WHEN"),
     branch: option("On this branch", "NAME", "b"),
     grep: option(
       "With these words in the title or the first prompt (search looks into all that was said)",

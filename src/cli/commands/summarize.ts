@@ -39,7 +39,7 @@ export default {
       description: "Sessions (at least four letters of the id); by default the project's without a summary",
     },
     session: naming("session", "This session", "ID"),
-    since: option("Those active from this time on: 2026-03-01, or 7d, 12h (ago)", "TIME"),
+    since: option("Those active from this date or age on (2026-03-02, 7d)", "WHEN"),
     ...PROJECT_ARGS,
     agent: AGENT_ARG,
     limit: option(`At most this many sessions (${LIMIT})`, "N", "n"),
