@@ -4,6 +4,7 @@
  * and show what comes back.
  */
 
+import { runTable, type TableStep } from "../base/step-table.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
 import type { ObservationType } from "../record/model-summary.ts"
@@ -100,21 +101,11 @@ interface FindingHere extends Finding {
   readonly world: FindWorld & { readonly db: Database }
 }
 
-interface Step<Work> {
-  readonly name: string
-  due(finding: Work): boolean
-  run(finding: Work): void | Promise<void>
-}
-
-type AnyStep =
-  | (Step<Finding> & { readonly needs?: undefined })
-  | (Step<FindingHere> & { readonly needs: "archive" })
-
-const always = (): boolean => true
+type Step = TableStep<Finding> | (TableStep<FindingHere, "archive"> & { readonly needs: "archive" })
 
 /** In this order. What most searches have no need of is loaded when it is due. */
-const STEPS: readonly AnyStep[] = [
-  { name: "by words", needs: "archive", due: always, run: findByWords },
+const STEPS: readonly Step[] = [
+  { name: "by words", needs: "archive", run: findByWords },
   {
     name: "by meaning",
     needs: "archive",
@@ -125,9 +116,9 @@ const STEPS: readonly AnyStep[] = [
     },
     run: findByMeaning,
   },
-  { name: "both joined", needs: "archive", due: always, run: join },
+  { name: "both joined", needs: "archive", run: join },
   { name: "elsewhere", due: ({ request }) => request.where !== "here", run: askElsewhere },
-  { name: "as many as wanted", due: always, run: keepWanted },
+  { name: "as many as wanted", run: keepWanted },
   {
     name: "other projects",
     needs: "archive",
@@ -192,11 +183,7 @@ export async function find(request: FindRequest, world: FindWorld): Promise<Find
     why: undefined,
   }
   if (await hasOnlyObservations(finding)) return finding
-  for (const step of STEPS) {
-    if (step.needs === undefined) {
-      if (step.due(finding)) await step.run(finding)
-    } else if (isHere(finding) && step.due(finding)) await step.run(finding)
-  }
+  await runTable<Finding, "archive">(STEPS, finding, () => isHere(finding))
   return finding
 }
 

@@ -4,6 +4,7 @@ import { tryTo } from "../base/files.ts"
 import { readJson, writeJson } from "../base/json-files.ts"
 import { logError } from "../base/log.ts"
 import { join } from "../base/path.ts"
+import { runTable, type TableStep } from "../base/step-table.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
 import { type Config, hasBudget } from "../config/options.ts"
 import { keepUses } from "../restore/window/budget-use.ts"
@@ -89,27 +90,17 @@ export interface Round extends Start {
   readonly isOver: () => boolean
 }
 
-export interface Stage<Work> {
-  readonly name: string
-  /** Without this permission the stage is passed over. */
-  readonly needs?: Permission
-  due(work: Work): boolean
-  /** Returns "more" when there is more to do, and requests come first. */
-  run(work: Work): void | Promise<"more" | undefined>
-}
-
-const always = (): boolean => true
 const isIdle = ({ visits }: Round): boolean => visits.length === 0
 const isSweep = ({ accepted }: Round): boolean => accepted.some(({ request }) => request.sweep.length > 0)
 
 /** Before the views are opened. */
-export const BEFORE: readonly Stage<Start>[] = [
-  { name: "forget", due: always, run: ({ paths }) => goOnForgetting(paths) },
-  { name: "spool", due: always, run: drain },
+export const BEFORE: readonly TableStep<Start, Permission>[] = [
+  { name: "forget", run: ({ paths }) => goOnForgetting(paths) },
+  { name: "spool", run: drain },
 ]
 
 /** Again and again, until nothing is left. */
-export const ROUND: readonly Stage<Round>[] = [
+export const ROUND: readonly TableStep<Round, Permission>[] = [
   {
     name: "damage",
     // Otherwise, damage on a rarely read page would only show up when that page is needed.
@@ -123,8 +114,7 @@ export const ROUND: readonly Stage<Round>[] = [
   {
     // What hooks have archived, oldest first, so that a session precedes the forks that copy its lines.
     name: "index",
-    due: always,
-    run: ({ db, paths, end, goOn }) => catchUp(db, paths.dataHome, end, goOn),
+    run: ({ db, paths, end, goOn }) => void catchUp(db, paths.dataHome, end, goOn),
   },
   {
     // The last lines of a session that crashed, in a project to which nobody may ever return.
@@ -171,7 +161,7 @@ export const ROUND: readonly Stage<Round>[] = [
 ]
 
 /** When nothing is left, or no time. The last one leaves the views closed. */
-export const AFTER: readonly Stage<Round>[] = [
+export const AFTER: readonly TableStep<Round, Permission>[] = [
   {
     // Before pointers, which name what was observed.
     name: "summaries",
@@ -209,17 +199,11 @@ export const AFTER: readonly Stage<Round>[] = [
   },
 ]
 
-/** Runs what is due; stops at a stage with more to do than it has done. */
-export async function runStages<Work extends Start>(
-  stages: readonly Stage<Work>[],
+/** Runs what is due; stops at a stage with more to do than it has done, as requests come first. */
+export const runStages = <Work extends Start>(
+  stages: readonly TableStep<Work, Permission>[],
   work: Work,
-): Promise<"more" | undefined> {
-  for (const stage of stages) {
-    if (stage.needs !== undefined && !work.permitted.has(stage.needs)) continue
-    if (stage.due(work) && (await stage.run(work)) === "more") return "more"
-  }
-  return undefined
-}
+): Promise<"more" | undefined> => runTable(stages, work, (need) => work.permitted.has(need))
 
 /** The views must not contain what the vault has lost. Runs before they are opened, because it rebuilds them. */
 function goOnForgetting(paths: PathsAndPolicy): void {

@@ -2,8 +2,10 @@
  * Sends what is new in the archive to a target, and carries what was forgotten. In batches: each is safe there before it is
  * noted here, so whoever is killed goes on where he was, and what is sent twice is known there.
  */
+
 import { CtxError, codeOf, isCtxError, messageOf } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
+import { runTable, type TableStep } from "../base/step-table.ts"
 import { count } from "../base/text.ts"
 import { modelState } from "../find/embed/model-files.ts"
 import type { Tombstone } from "../vault/tombstone.ts"
@@ -23,7 +25,7 @@ import {
   type TurnToSend,
 } from "./entry-maker.ts"
 import type { Ledger, SentTurn } from "./sync-ledger.ts"
-import { runSyncSteps, type SyncStep, type SyncWorld } from "./sync-steps.ts"
+import type { SyncWorld } from "./sync-steps.ts"
 import type { Tally, Target } from "./targets/target.ts"
 
 type LookedAt = NonNullable<Ledger["looked"]>
@@ -78,7 +80,7 @@ const hasNews = ({ news }: EntrySync): boolean => news.length > 0
 const hasChanged = ({ isQuiet }: EntrySync): boolean => !isQuiet
 
 /** In this order. */
-export const ENTRY_STEPS: readonly SyncStep<EntrySync>[] = [
+export const ENTRY_STEPS: readonly TableStep<EntrySync, "all">[] = [
   // What others have forgotten leaves what this machine keeps there.
   { name: "tidy", run: async ({ target }) => void (await target.put([])) },
   { name: "mend", needs: "all", run: mend },
@@ -114,7 +116,7 @@ export async function syncArchive(
   }
   const sync: EntrySync = { target, ledger, world, wanted: { all }, counts, ...nothing }
   try {
-    await runSyncSteps(ENTRY_STEPS, sync)
+    await runTable(ENTRY_STEPS, sync, () => all)
     return counts
   } catch (error) {
     if (counts.turns === 0) throw error

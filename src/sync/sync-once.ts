@@ -1,22 +1,17 @@
 /** One sync with one target, from the first call to the last. */
+
 import { closeSync, mkdirSync } from "node:fs"
 import { CtxError, codeOf, EXIT, throwBusy, usageError } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { holdLockFile } from "../base/lock.ts"
 import { join } from "../base/path.ts"
+import { runTable, type TableStep } from "../base/step-table.ts"
 import { isOthersCopy } from "../vault/layout.ts"
 import { type FetchedFrames, fetchFrames } from "./fetch-frames.ts"
 import { NOTHING_SENT, type SentFrames, sendFrames } from "./send-frames.ts"
 import { noCounts, type SyncReport, syncArchive } from "./sync-archive.ts"
 import { FrameState, Ledger, noteSync, syncFolder } from "./sync-ledger.ts"
-import {
-  fillerFor,
-  fillsOf,
-  type OthersThere,
-  runSyncSteps,
-  type SyncStep,
-  type SyncWorld,
-} from "./sync-steps.ts"
+import { fillerFor, fillsOf, type OthersThere, type SyncWorld } from "./sync-steps.ts"
 import type { NamedTarget } from "./targets/open-target.ts"
 import type { LineFills } from "./targets/pieces.ts"
 import type { DamagedFile, FolderState, FrameStore, Target, TargetStats } from "./targets/target.ts"
@@ -95,7 +90,7 @@ class Sync {
 const sends = ({ sends }: Sync): boolean => sends
 
 /** In this order. */
-export const SYNC_STEPS: readonly SyncStep<Sync>[] = [
+export const SYNC_STEPS: readonly TableStep<Sync, keyof SyncWanted>[] = [
   // A folder that is not what it was ends it here: nothing was read or written.
   { name: "open", run: open },
   // Before anything is sent: what is fetched is not sent back.
@@ -126,7 +121,7 @@ export async function syncOnce(
 ): Promise<SyncDone> {
   const sync = new Sync(targets, world, wanted)
   try {
-    await runSyncSteps(SYNC_STEPS, sync)
+    await runTable(SYNC_STEPS, sync, (need) => wanted[need] === true)
     const { named, report, fetched, there, damagedIn, target } = sync
     const frames = wanted.frames ? (sync.frames ?? NOTHING_SENT) : null
     const [folder, mendedIn] = [target.folder ?? null, target.mendedIn?.() ?? []]

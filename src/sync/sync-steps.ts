@@ -1,30 +1,10 @@
-/** A sync is a table of steps over one value: what runs them, and what they know of the world. Pure. */
+/** What the steps of a sync know of the world. Pure. */
 import type { PathsAndPolicy } from "../config/load.ts"
 import { type MirroredFrame, mirrorIds, provenFrame } from "../vault/mirror-copy.ts"
 import { fillLines } from "../vault/tombstone.ts"
 import type { Database } from "../views/database.ts"
 import { isOfSession } from "./targets/entry.ts"
 import type { CopyName, LineFills, PieceAbout, VaultPiece } from "./targets/pieces.ts"
-
-export interface SyncStep<Work extends { readonly wanted: object }> {
-  readonly name: string
-  /** Unless the user has asked for this, the step is passed over. */
-  readonly needs?: keyof Work["wanted"]
-  /** Left out: always. */
-  due?(work: Work): boolean
-  run(work: Work): void | Promise<void>
-}
-
-/** Runs what is due, one after the other; what one of them throws ends the sync. What was committed before stays. */
-export async function runSyncSteps<Work extends { readonly wanted: object }>(
-  steps: readonly SyncStep<Work>[],
-  work: Work,
-): Promise<void> {
-  for (const { needs, due, run } of steps) {
-    if (needs !== undefined && work.wanted[needs as keyof typeof work.wanted] !== true) continue
-    if (due?.(work) ?? true) await run(work)
-  }
-}
 
 export interface SyncWorld {
   readonly place: PathsAndPolicy

@@ -3,14 +3,17 @@ import { closeSync, existsSync, mkdirSync, utimesSync, writeFileSync } from "nod
 import { join } from "node:path"
 import { hashName } from "../../../src/base/json-files.ts"
 import { holdLockFile } from "../../../src/base/lock.ts"
+import type { TableStep } from "../../../src/base/step-table.ts"
 import { allDue, probeDue, sweepDue, vectorsDue } from "../../../src/job/due-work.ts"
-import { type Permission, runStages, type Stage, type Start } from "../../../src/job/stages.ts"
+import { type Permission, runStages, type Start } from "../../../src/job/stages.ts"
 import { isAskedToStop, jobLock, withoutJob } from "../../../src/job/stop-job.ts"
 import { dueSessions } from "../../../src/job/summarize-session.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { tempFolder } from "../../support/temp.ts"
+
+type Stage = TableStep<Start, Permission>
 
 describe("stages", () => {
   const startWith = (...permitted: readonly Permission[]): Start => ({
@@ -23,9 +26,8 @@ describe("stages", () => {
 
   test("stages run in their order, as far as they are due and permitted, until one has more to do", async () => {
     const done: string[] = []
-    const stage = (name: string, more: Partial<Stage<Start>> = {}): Stage<Start> => ({
+    const stage = (name: string, more: Partial<Stage> = {}): Stage => ({
       name,
-      due: () => true,
       run: () => {
         done.push(name)
       },

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { CtxError, usageError } from "../../../src/base/errors.ts"
 import { hashName } from "../../../src/base/json-files.ts"
 import { sessionIdOf } from "../../../src/base/session-id.ts"
+import { runTable, type TableStep } from "../../../src/base/step-table.ts"
 import {
   isSyncDue,
   noteAutoSync,
@@ -18,7 +19,6 @@ import {
 import { ENTRY_STEPS } from "../../../src/sync/sync-archive.ts"
 import { Ledger, type SentTurn } from "../../../src/sync/sync-ledger.ts"
 import { SYNC_STEPS } from "../../../src/sync/sync-once.ts"
-import { runSyncSteps, type SyncStep } from "../../../src/sync/sync-steps.ts"
 import { isPieceAbout, isPlainlyNamed } from "../../../src/sync/targets/pieces.ts"
 import { type BackendName, chooseTargets } from "../../../src/sync/targets.ts"
 import { vaultPath } from "../../../src/vault/layout.ts"
@@ -33,7 +33,9 @@ describe("sync steps", () => {
     readonly seen: string[]
   }
 
-  const step = (name: string, more: Partial<SyncStep<Walk>> = {}): SyncStep<Walk> => ({
+  type Step = TableStep<Walk, keyof Walk["wanted"]>
+
+  const step = (name: string, more: Partial<Step> = {}): Step => ({
     name,
     run: ({ seen }) => void seen.push(name),
     ...more,
@@ -54,14 +56,14 @@ describe("sync steps", () => {
       step("forget", { due: ({ seen }) => seen.includes("fetch") }),
       step("send", { due: ({ seen }) => seen.at(-1) === "late" }),
     ]
-    await runSyncSteps(steps, walk)
+    await runTable(steps, walk, (need) => walk.wanted[need])
     expect(walk.seen).toEqual(["open", "mend", "late", "send"])
     const failing = step("fail", {
       run() {
         throw new Error("closed")
       },
     })
-    await expect(runSyncSteps([failing, step("after")], walk)).rejects.toThrow("closed")
+    await expect(runTable([failing, step("after")], walk, () => true)).rejects.toThrow("closed")
     expect(walk.seen).not.toContain("after")
   })
 
