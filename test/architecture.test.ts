@@ -254,8 +254,7 @@ const WORDS: readonly WordRule[] = [
   {
     word: new RegExp(`["'](?:${Object.keys(CLAUDE_CODE_TOOLS).join("|")})["']`),
     // Migrations stay as they were; benches and the demo write what Claude Code would. A title of the help is a verb.
-    allowed:
-      /^(claude\/|views\/schema\.ts$|cli\/bench\/|cli\/(command-groups|commands\/demo)\.ts$|secrets\/)/,
+    allowed: /^(claude\/|views\/schema\.ts$|cli\/bench\/|cli\/(commands|commands\/demo)\.ts$|secrets\/)/,
     reason: "agents differ in the names of their tools; ask for the kind (agents/tool-kinds.ts)",
   },
   {

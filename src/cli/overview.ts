@@ -1,7 +1,6 @@
 /** What `ctxbridge --help` and `ctxbridge help --all` print. */
 import { version } from "../../package.json"
-import { GROUPS, PLUMBING } from "./command-groups.ts"
-import { COMMANDS } from "./commands.ts"
+import { COMMANDS, GROUPS, PLUMBING } from "./commands.ts"
 import { foldedLines } from "./screen.ts"
 import type { Style } from "./style.ts"
 

@@ -29,8 +29,7 @@ import {
 import { mayBeSpooled } from "../vault/spool-folders.ts"
 import { cannotWrite } from "../views/unwritable.ts"
 import { type ArgSpec, argsOf, type Command, type Environment } from "./command.ts"
-import { ALIASES, PLUMBING } from "./command-groups.ts"
-import { COMMANDS } from "./commands.ts"
+import { ALIASES, COMMANDS, PLUMBING } from "./commands.ts"
 import { createOutput, isTerminal, UNWRITTEN, writeError, writeErrorLine, writeOut } from "./output.ts"
 import { createStyle, safe, safeJson } from "./style.ts"
 

@@ -13,14 +13,13 @@ import type { Database } from "../views/database.ts"
 import { type DiffLine, editDiff } from "../views/edit-diff.ts"
 import { checkoutOf, folderOf, isInFolder, projectOf } from "../views/project.ts"
 import { archivedAs, knownAs } from "../views/queries/projects.ts"
-import { type Condition, pathNamed, type Whose } from "../views/queries/scope.ts"
+import { type Condition, pathNamed, type TakenBack, takenBackOf, type Whose } from "../views/queries/scope.ts"
 import {
   editsOf,
   type FileEdit,
   type StatementBefore,
   statementsUpTo,
 } from "../views/queries/touched-files.ts"
-import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { openTurn, type ToldPart } from "../views/turn.ts"
 import { isEveryday } from "./related-turns.ts"
 import type { Topic } from "./topics.ts"

@@ -3,7 +3,7 @@ import { withSlashes } from "../base/path.ts"
 import { wordSet } from "../base/words.ts"
 import type { CopyReaders } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"
-import { pathNamed, type Whose } from "../views/queries/scope.ts"
+import { pathNamed, type TakenBack, takenBackOf, type Whose } from "../views/queries/scope.ts"
 import {
   type FileOfTurn,
   filesWithTurn,
@@ -11,7 +11,6 @@ import {
   type TouchRow,
   touchRows,
 } from "../views/queries/touched-files.ts"
-import { type TakenBack, takenBackOf } from "../views/taken-back-mark.ts"
 import { hasWord } from "./fts-expression.ts"
 import { typedPath } from "./narrowing.ts"
 import { parseQuery } from "./parse-query.ts"

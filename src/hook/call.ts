@@ -6,7 +6,7 @@ import type { Settings } from "../config/load.ts"
 import type { EventName, HookEvent, HookForm } from "../record/hook-event.ts"
 import type { ContextState } from "../restore/window/context-state.ts"
 import type { Judgement } from "../restore/window/track-context.ts"
-import type { Taken, TakeOptions } from "../vault/capture-transcript.ts"
+import type { Taken, TakeOptions } from "../vault/capture.ts"
 import type { SessionState } from "./state.ts"
 
 /** What it was called with, and what the steps so far have found: what is optional, until one of them has. */

@@ -2,7 +2,7 @@
 
 import type { PathsAndPolicy } from "../config/load.ts"
 import { withoutKnown } from "../secrets/known.ts"
-import { captureTranscript, type Taken, type TakeOptions } from "../vault/capture-transcript.ts"
+import { captureTranscript, type Taken, type TakeOptions } from "../vault/capture.ts"
 import { isDue, knownOf, refreshDue } from "../vault/known-values.ts"
 import { knownFile } from "../vault/layout.ts"
 import type { Added, HookCall, Later } from "./call.ts"

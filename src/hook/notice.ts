@@ -6,7 +6,7 @@
 
 import { NEWLINE } from "../base/byte-lines.ts"
 import { answersLate } from "../record/hook-event.ts"
-import type { Taken } from "../vault/capture-transcript.ts"
+import type { Taken } from "../vault/capture.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { readPart } from "../vault/source-file.ts"
 import type { Added, HookCall } from "./call.ts"

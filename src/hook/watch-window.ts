@@ -20,7 +20,7 @@ import {
 import { follow, type Judgement, judge, withPrompt } from "../restore/window/track-context.ts"
 import { wishesIn } from "../restore/window/window.ts"
 import { isNews, zoneOf } from "../restore/window/zone.ts"
-import type { Taken } from "../vault/capture-transcript.ts"
+import type { Taken } from "../vault/capture.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 import type { Added, HookCall } from "./call.ts"

@@ -13,7 +13,7 @@ import {
   type Taken,
   type TakeOptions,
   UNHURRIED,
-} from "../vault/capture-transcript.ts"
+} from "../vault/capture.ts"
 import { remainderOf, withTranscript } from "../vault/check-copy.ts"
 import { readExactly, type Tail } from "../vault/copy-file.ts"
 import { forgottenPrompts, withoutPrompts } from "../vault/forgotten-prompts.ts"

@@ -6,7 +6,7 @@ import { tryTo } from "../base/files.ts"
 import { existsSync } from "../base/fs.ts"
 import { logError } from "../base/log.ts"
 import type { Paths, PathsAndPolicy, Policy } from "../config/load.ts"
-import type { Taken } from "../vault/capture-transcript.ts"
+import type { Taken } from "../vault/capture.ts"
 import { besideTranscript } from "../vault/files-beside.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"
 import { isPending, type Pending, settlePending } from "../vault/pending.ts"
@@ -21,8 +21,7 @@ import { historyOf } from "./history-import.ts"
 import { hasNews } from "./import/taken-made.ts"
 import { noteImportDone } from "./import-done.ts"
 import { takeSlice } from "./import-file.ts"
-import { type Accepted, finishRequest, type JobRequest } from "./requests.ts"
-import { STOPPED } from "./stop-job.ts"
+import { type Accepted, finishRequest, type JobRequest, STOPPED } from "./requests.ts"
 
 /**
  * When to look, in ms after a request. With SETTLE, repeatedly: Claude Code writes its last lines after its last hook.

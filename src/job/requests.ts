@@ -3,10 +3,11 @@
  * those left by a killed job.
  */
 
-import { isMissing } from "../base/errors.ts"
+import { isMissing, throwBusy } from "../base/errors.ts"
 import { writeWhole } from "../base/files.ts"
-import { renameSync, rmSync, unlinkSync } from "../base/fs.ts"
+import { existsSync, renameSync, rmSync, unlinkSync } from "../base/fs.ts"
 import { dropFile, fileNamesIn, hashName, readJson } from "../base/json-files.ts"
+import { isLockFree, withLockFile } from "../base/lock.ts"
 import { isAlive } from "../base/own-program.ts"
 import { join } from "../base/path.ts"
 import { listedStrings } from "../record/json.ts"
@@ -117,3 +118,37 @@ function read(file: string): JobRequest | undefined {
     ...(typeof folder === "string" && { folder }),
   }
 }
+
+/*
+ * Asks the background job to stop, and waits until it has. The request is a lock held by whoever asks, so it ends if
+ * that process dies. Stopping loses nothing.
+ */
+
+const askOf = (stateHome: string): string => join(stateHome, "job.stop")
+
+/** Held by the job for as long as it works. */
+export const jobLock = (stateHome: string): string => join(stateHome, "job.lock")
+
+/** Error code of a job that is to stop. */
+export const STOPPED = "stopped"
+
+export const isAskedToStop = (stateHome: string): boolean => !isLockFree(askOf(stateHome), 0)
+
+/**
+ * Runs `work` while no job is running and none can start.
+ *
+ * @param wait ms to wait for the job to end
+ * @throws CtxError `busy`
+ */
+export function withoutJob<T>(stateHome: string, wait: number, work: () => T): T {
+  if (!existsSync(stateHome)) return work()
+  const end = performance.now() + wait
+  return withLockFile(
+    askOf(stateHome),
+    wait,
+    () => withLockFile(jobLock(stateHome), end - performance.now(), work, atWork),
+    atWork,
+  )
+}
+
+const atWork = (): never => throwBusy("the background job is running")

@@ -22,7 +22,7 @@ import { isUnusable } from "../views/schema-shape.ts"
 import { Embedding } from "./embedding.ts"
 import { fillKnown } from "./fill-known.ts"
 import { visitOf } from "./request-visits.ts"
-import { hasRequests, recoverRequests, takeRequests } from "./requests.ts"
+import { hasRequests, isAskedToStop, jobLock, recoverRequests, STOPPED, takeRequests } from "./requests.ts"
 import {
   AFTER,
   BEFORE,
@@ -33,7 +33,6 @@ import {
   runStages,
   type Start,
 } from "./stages.ts"
-import { isAskedToStop, jobLock, STOPPED } from "./stop-job.ts"
 
 /** The job gives up after this long; the next hook starts another. */
 const LONGEST = 10 * 60_000

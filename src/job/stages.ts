@@ -38,8 +38,7 @@ import { noteMoves } from "./import-done.ts"
 import { preparePointers, prepareReminders } from "./prepare-pointers.ts"
 import { learn, resumeRedaction } from "./redact-archive.ts"
 import { ownVisit, pay, type Visit } from "./request-visits.ts"
-import { type Accepted, hasRequests } from "./requests.ts"
-import { STOPPED } from "./stop-job.ts"
+import { type Accepted, hasRequests, STOPPED } from "./requests.ts"
 import {
   claudeProgram,
   dueSessions,

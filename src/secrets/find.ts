@@ -5,9 +5,17 @@
  * closely.
  */
 import { look, tick } from "./clock.ts"
-import { ECHOED, INTRODUCTIONS, type Introduction, SPOKEN } from "./introductions.ts"
 import { assignments, manifests, options, privateKeys, urls } from "./rules.ts"
-import { type AddSpan, eachIn, type Seek, type SequencePlaces } from "./seek.ts"
+import {
+  type AddSpan,
+  ECHOED,
+  eachIn,
+  INTRODUCTIONS,
+  type Introduction,
+  type Seek,
+  type SequencePlaces,
+  SPOKEN,
+} from "./seek.ts"
 import { findTokens } from "./tokens.ts"
 import type { Value } from "./value-end.ts"
 import { hasFewer } from "./variety.ts"

@@ -4,8 +4,8 @@
  */
 import { joinedAt } from "./assignment.ts"
 import { isChosen, isOpaque, isSpokenPhrase, isWords, phraseAt, seedsAt } from "./chosen.ts"
-import type { Introduction } from "./introductions.ts"
 import { jointAt } from "./joint.ts"
+import type { Introduction } from "./seek.ts"
 import { isMixed, isPlaceholder, isQuotedPassword, isRandom, wordiness } from "./value.ts"
 import { bareAt, pastMarks, quotedAt, type Value } from "./value-end.ts"
 

@@ -3,8 +3,7 @@
  * has compiled it, which a hook does not live to see. Pure.
  */
 import { LITERALS, MIDDLES } from "../../dist/formats/anchors.js"
-import { ECHOED, INTRODUCTIONS, OTHERS, PLUS, SPOKEN, wordGate } from "./introductions.ts"
-import { BETWEEN, type Seek } from "./seek.ts"
+import { BETWEEN, ECHOED, INTRODUCTIONS, OTHERS, PLUS, type Seek, SPOKEN, wordGate } from "./seek.ts"
 
 const ANY = "abcdefghijklmnopqrstuvwxyz"
 

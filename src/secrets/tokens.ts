@@ -8,9 +8,8 @@
 import { HEADS, LITERALS, MIDDLES, ORDINARY, plainGate, WORDS } from "../../dist/formats/anchors.js"
 import { afterEscape, isAlphanumeric, isBeginning, wordBefore } from "./beginning.ts"
 import { tick } from "./clock.ts"
-import { PLUS } from "./introductions.ts"
 import { formats } from "./rules.ts"
-import { type AddSpan, eachIn, type SequencePlaces } from "./seek.ts"
+import { type AddSpan, eachIn, PLUS, type SequencePlaces } from "./seek.ts"
 
 type Found = ReturnType<ReturnType<typeof formats>["spanAt"]>
 

@@ -8,7 +8,7 @@ import { statsOf } from "../base/files.ts"
 import { existsSync, readdirSync } from "../base/fs.ts"
 import { dirname, join } from "../base/path.ts"
 import type { Paths, Policy } from "../config/load.ts"
-import { captureTranscript } from "./capture-transcript.ts"
+import { captureTranscript } from "./capture.ts"
 import { knownOf } from "./known-values.ts"
 import { vaultFile, vaultPath } from "./layout.ts"
 

@@ -43,7 +43,7 @@ export function isExcluded(
   told?: string,
 ): boolean {
   if (paths.exclude === undefined || paths.exclude.length === 0) return false
-  // It is of all projects, and what is not wanted is taken out of it (capture-transcript.ts).
+  // It is of all projects, and what is not wanted is taken out of it (vault/capture.ts).
   if (isPromptHistory(transcript)) return false
   const beside = placeBeside(transcript)
   if (beside !== undefined)

@@ -10,8 +10,15 @@ import { rmSync } from "../base/fs.ts"
 import { fileNamesIn, readJson, writeJson } from "../base/json-files.ts"
 import { join } from "../base/path.ts"
 import type { Paths, PathsAndPolicy } from "../config/load.ts"
-import { type Captured, type CaptureRequest, capture, NOTHING_TAKEN } from "../vault/capture.ts"
-import { sessionOf, type Taken, type TakeOptions } from "../vault/capture-transcript.ts"
+import {
+  type Captured,
+  type CaptureRequest,
+  capture,
+  NOTHING_TAKEN,
+  sessionOf,
+  type Taken,
+  type TakeOptions,
+} from "../vault/capture.ts"
 import { archivedBytes, readTail, type Tail } from "../vault/copy-file.ts"
 import { knownOf } from "../vault/known-values.ts"
 import { vaultFile, vaultPath } from "../vault/layout.ts"

@@ -1,8 +1,8 @@
 /** The turns before and after a given one in its session. */
 import type { Database } from "./database.ts"
+import type { TakenBack } from "./queries/scope.ts"
 import { filesOf, type TouchedFile } from "./queries/touched-files.ts"
 import { turnsBetween } from "./queries/turns.ts"
-import type { TakenBack } from "./taken-back-mark.ts"
 import { type Turn, turnOf } from "./turn.ts"
 
 export interface TimelineTurn

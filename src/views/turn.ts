@@ -11,10 +11,10 @@ import { callOfFile } from "./beside-rows.ts"
 import type { Database } from "./database.ts"
 import { type ToolCall, toolCallsOf } from "./queries/calls.ts"
 import { type MessageRow, messagesOf, toolNameOf } from "./queries/messages.ts"
+import { type TakenBack, takenBackOf } from "./queries/scope.ts"
 import { type TokenUse, usageOf } from "./queries/token-use.ts"
 import { filesOf, type TouchedFile } from "./queries/touched-files.ts"
 import { sharedTurnsOf, type TurnRow, turnByHandle, turnId, turnsOf } from "./queries/turns.ts"
-import { type TakenBack, takenBackOf } from "./taken-back-mark.ts"
 
 /** A turn in short, as the views keep it. Its handle is with `ctx:`. */
 export interface Turn extends Omit<TurnRow, "id" | "interrupted" | "takenBack" | "others">, TakenBack {

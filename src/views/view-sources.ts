@@ -1,7 +1,7 @@
 /** What views are made from: every copy in the vault, in order of arrival. */
 import { transcriptName } from "../agents/layouts.ts"
 import { basename, dirname } from "../base/path.ts"
-import { sessionNamedIn, sessionOf } from "../vault/capture-transcript.ts"
+import { sessionNamedIn, sessionOf } from "../vault/capture.ts"
 import { isBesideCopy, isHistoryCopy, originalPlace, vaultFile, withoutVersion } from "../vault/layout.ts"
 import type { Pending } from "../vault/pending.ts"
 import { stretchesFrom, tailOf } from "../vault/reader.ts"

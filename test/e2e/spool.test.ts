@@ -15,7 +15,7 @@ import {
 } from "node:fs"
 import { join } from "node:path"
 import { loadSettings } from "../../src/config/load.ts"
-import { captureTranscript } from "../../src/vault/capture-transcript.ts"
+import { captureTranscript } from "../../src/vault/capture.ts"
 import { checkCopy } from "../../src/vault/check-copy.ts"
 import { supersededPath } from "../../src/vault/layout.ts"
 import { spoolFolders } from "../../src/vault/spool-folders.ts"

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { once } from "../../src/base/once.ts"
-import { captureTranscript, type Taken } from "../../src/vault/capture-transcript.ts"
+import { captureTranscript, type Taken } from "../../src/vault/capture.ts"
 import { vaultFile } from "../../src/vault/layout.ts"
 import { settlePending } from "../../src/vault/pending.ts"
 import { type Database, databasePath } from "../../src/views/database.ts"

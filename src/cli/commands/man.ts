@@ -1,8 +1,7 @@
 /** `ctxbridge man`: the manual page. */
 import { version } from "../../../package.json"
 import { type Command, GLOBAL_ARGS } from "../command.ts"
-import { GROUPS, PLUMBING } from "../command-groups.ts"
-import { COMMANDS } from "../commands.ts"
+import { COMMANDS, GROUPS, PLUMBING } from "../commands.ts"
 import { type CommandModel, commandModels, type OptionModel } from "../completions/command-words.ts"
 
 export default {

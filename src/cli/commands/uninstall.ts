@@ -20,7 +20,7 @@ import {
   uninstallServer,
 } from "../../claude/install/registration.ts"
 import { SCOPES, type SettingsScope, settingsPath } from "../../claude/settings/read-settings.ts"
-import { withoutJob } from "../../job/stop-job.ts"
+import { withoutJob } from "../../job/requests.ts"
 import { type RevertedPatch, revertInstalled } from "../../prune/patch/apply-patch.ts"
 import { isPluginSet, revertPlugin } from "../../prune/plugin/set-plugin.ts"
 import { filesWithNative, revertNativeWith } from "../../prune/set-native.ts"

@@ -1,6 +1,6 @@
 /** What can be typed, derived from the table of commands. */
 import { type ArgSpec, argsOf, type Command, type NameKind } from "../command.ts"
-import { ALIASES } from "../command-groups.ts"
+import { ALIASES } from "../commands.ts"
 
 /** What can be typed in one place: one of these words, a file, a name that the binary knows, or anything. */
 export interface Values {

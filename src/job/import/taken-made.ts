@@ -8,7 +8,7 @@ import { hashName, readJson, writeJson } from "../../base/json-files.ts"
 import { join } from "../../base/path.ts"
 import type { Paths, Policy } from "../../config/load.ts"
 import { objectOf } from "../../record/json.ts"
-import type { Taken } from "../../vault/capture-transcript.ts"
+import type { Taken } from "../../vault/capture.ts"
 import { vaultFile, vaultPath } from "../../vault/layout.ts"
 import { archivedIn, tailOf } from "../../vault/reader.ts"
 

@@ -7,7 +7,7 @@ import { isTranscriptFile, transcriptName } from "../../../src/agents/layouts.ts
 import { replacedTexts, todosOf, toolFiles, toolKind, toolTarget } from "../../../src/agents/tool-kinds.ts"
 import { CLOSE, MARK } from "../../../src/record/our-marks.ts"
 import type { Part } from "../../../src/record/types.ts"
-import { sessionOf } from "../../../src/vault/capture-transcript.ts"
+import { sessionOf } from "../../../src/vault/capture.ts"
 import { isAgentsCopy, vaultPath } from "../../../src/vault/layout.ts"
 import { isExcluded } from "../../../src/views/excluded.ts"
 import { sourcesOf } from "../../../src/views/view-sources.ts"

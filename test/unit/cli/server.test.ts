@@ -5,7 +5,7 @@ import { type CallResult, IdFinder, LONGEST_REQUEST, peerLines } from "../../../
 import { SERVER_TOOLS, serviceOf } from "../../../src/cli/server/server.ts"
 import type { ServerWorld } from "../../../src/cli/server/tool.ts"
 import { SUMMARY_TYPE } from "../../../src/record/model-summary.ts"
-import type { Taken } from "../../../src/vault/capture-transcript.ts"
+import type { Taken } from "../../../src/vault/capture.ts"
 import { noteSummary } from "../../../src/views/ingest.ts"
 import { transcriptByCopy } from "../../../src/views/transcript-rows.ts"
 import { Archive } from "../../support/archive.ts"

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFi
 import { dirname, join } from "node:path"
 import type { HookName } from "../../../src/claude/fake/transcript.ts"
 import { CLEAR_LASTS, claimClear, clearedSession, isCleared, rememberClear } from "../../../src/hook/state.ts"
-import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
+import { captureTranscript } from "../../../src/vault/capture.ts"
 import { catchUp } from "../../../src/views/indexing.ts"
 import { Archive } from "../../support/archive.ts"
 import { frameProblems } from "../../support/frame.ts"

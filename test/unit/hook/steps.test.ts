@@ -13,7 +13,7 @@ import type { SessionState } from "../../../src/hook/state.ts"
 import { remember, STEPS } from "../../../src/hook/steps.ts"
 import { type EventName, eventNamed, type HookEvent, type HookForm } from "../../../src/record/hook-event.ts"
 import { FILTERED } from "../../../src/secrets/filter.ts"
-import type { Taken } from "../../../src/vault/capture-transcript.ts"
+import type { Taken } from "../../../src/vault/capture.ts"
 import { Inside } from "../../support/inside.ts"
 import { contextOf } from "../../support/machine.ts"
 

@@ -2,7 +2,7 @@
 import { expect, spyOn, test } from "bun:test"
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { captureTranscript } from "../../../src/vault/capture-transcript.ts"
+import { captureTranscript } from "../../../src/vault/capture.ts"
 import { listPending, settlePending } from "../../../src/vault/pending.ts"
 import { rewriteCopy } from "../../../src/vault/rewrite.ts"
 import { type FilledSpan, fillSpans, lineHash } from "../../../src/vault/tombstone.ts"

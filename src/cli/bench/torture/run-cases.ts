@@ -6,7 +6,7 @@ import { tryTo } from "../../../base/files.ts"
 import { renameSync } from "../../../base/fs.ts"
 import { dirname, join } from "../../../base/path.ts"
 import { temporaryFolder } from "../../../base/temporary.ts"
-import { captureTranscript } from "../../../vault/capture-transcript.ts"
+import { captureTranscript } from "../../../vault/capture.ts"
 import { open } from "../../../views/open.ts"
 import { Dice } from "../seeded-random.ts"
 import {
