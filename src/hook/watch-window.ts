@@ -11,13 +11,16 @@ import { contextTokens } from "../record/token-counts.ts"
 import { stateDocument } from "../restore/window/advice.ts"
 import {
   type ContextState,
+  follow,
+  type Judgement,
+  judge,
   learnPoints,
   learntPoints,
   NEW_CONTEXT,
   publishState,
   toldWindow,
+  withPrompt,
 } from "../restore/window/context-state.ts"
-import { follow, type Judgement, judge, withPrompt } from "../restore/window/track-context.ts"
 import { wishesIn } from "../restore/window/window.ts"
 import { isNews, zoneOf } from "../restore/window/zone.ts"
 import type { Taken } from "../vault/capture.ts"

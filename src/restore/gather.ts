@@ -17,7 +17,6 @@ import {
 } from "../find/related-turns.ts"
 import { isSentence } from "../record/sentence-names.ts"
 import { shellWords } from "../record/shell-script.ts"
-import type { ArchivedLines } from "../views/archived-line.ts"
 import type { Database } from "../views/database.ts"
 import type { PassedOver } from "../views/indexing.ts"
 import {
@@ -36,6 +35,7 @@ import { aboutSession, archivedOf, keptNotes, statementsIn } from "../views/quer
 import { hasNamesake, lastChangedElsewhere, turnsWithChanges } from "../views/queries/touched-files.ts"
 import { kinships } from "../views/queries/transcripts.ts"
 import { countTurns, latestTurnIds, latestTurns, type TurnLine, turnNames } from "../views/queries/turns.ts"
+import type { ArchivedLines } from "../views/records.ts"
 import { openTodos, parseTodos } from "../views/todos.ts"
 import { type ComparedVectors, isScale, isWholeRow, unpackVectors, vectorsBeside } from "../views/vectors.ts"
 import { belowFolder } from "./complement.ts"

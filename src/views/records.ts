@@ -1,8 +1,13 @@
-/** The lines of a copy in the vault, one by one, as they are or decoded. */
+/**
+ * Lines of transcripts, read from the vault, where secrets are filtered: one by one, as they are or decoded, or those of
+ * which the place is known.
+ */
 import { recordsIn } from "../agents/agents.ts"
 import { NEWLINE } from "../base/byte-lines.ts"
 import type { TranscriptRecord } from "../record/types.ts"
-import { stretchesFrom } from "../vault/reader.ts"
+import { vaultFile } from "../vault/layout.ts"
+import { CopyReaders, stretchesFrom } from "../vault/reader.ts"
+import type { LinePlace } from "./queries/messages.ts"
 
 export interface PlacedRecord {
   readonly record: TranscriptRecord
@@ -46,4 +51,31 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 export function* recordsFrom(file: string, from = 0): Generator<PlacedRecord> {
   for (const { bytes, offset } of bytesOfLines(file, from))
     for (const one of recordsIn(bytes)) yield { record: one.record, offset: offset + one.from }
+}
+
+/** Longer lines, in bytes, are not worth unpacking. */
+export const LONGEST_LINE = 64 << 10
+
+/** Made once for all lines that are wanted, so that a frame is unpacked once. */
+export class ArchivedLines {
+  readonly #dataHome: string
+  readonly #readers = new CopyReaders()
+
+  constructor(dataHome: string) {
+    this.#dataHome = dataHome
+  }
+
+  /** @returns `""` if it is missing or damaged */
+  at({ copy, offset, length }: LinePlace): string {
+    try {
+      const line = this.#readers.of(vaultFile(this.#dataHome, copy)).readLine(offset, offset + length)
+      return Buffer.from(line.buffer, line.byteOffset, line.length).toString()
+    } catch {
+      return ""
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#readers.close()
+  }
 }

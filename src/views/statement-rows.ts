@@ -9,9 +9,9 @@ import {
   rulesInReply,
 } from "../record/noted-sentences.ts"
 import type { Part } from "../record/types.ts"
-import { ArchivedLines, LONGEST_LINE } from "./archived-line.ts"
 import type { Database } from "./database.ts"
 import type { LinePlace } from "./queries/messages.ts"
+import { ArchivedLines, LONGEST_LINE } from "./records.ts"
 
 /** Where sentences are said. */
 interface Place {

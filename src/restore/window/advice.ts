@@ -3,10 +3,8 @@
  * the report to people. Pure.
  */
 import { count, percent } from "../../base/text.ts"
-import type { ContextState } from "./context-state.ts"
-import { type Judgement, rounded } from "./track-context.ts"
-import type { Zone } from "./zone.ts"
-import { formatTokens } from "./zone.ts"
+import { type ContextState, type Judgement, rounded } from "./context-state.ts"
+import { formatTokens, type Zone } from "./zone.ts"
 
 /** What is told once on the way to a compaction. */
 interface Advice {

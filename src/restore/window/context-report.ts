@@ -8,8 +8,7 @@ import { automaticPoints, lastBoundary, promptsAndCompactions } from "../../view
 import { modelsIn } from "../../views/queries/token-use.ts"
 import { recordsFrom } from "../../views/records.ts"
 import { currentTranscript } from "../../views/transcript-rows.ts"
-import { learntPoints, toldWindow } from "./context-state.ts"
-import { type Judgement, judge } from "./track-context.ts"
+import { type Judgement, judge, learntPoints, toldWindow } from "./context-state.ts"
 import { type Circumstances, POINTS_KEPT } from "./window.ts"
 import { charsOf, runwayOf, tokensOfText, trendOf } from "./zone.ts"
 

@@ -3,8 +3,7 @@ import { claudeLimits } from "../../../src/config/load.ts"
 import { gather } from "../../../src/restore/gather.ts"
 import { renderRestore } from "../../../src/restore/render.ts"
 import { adviceOn, report, stateDocument } from "../../../src/restore/window/advice.ts"
-import { NEW_CONTEXT } from "../../../src/restore/window/context-state.ts"
-import { type Judgement, judge, withPrompt } from "../../../src/restore/window/track-context.ts"
+import { type Judgement, judge, NEW_CONTEXT, withPrompt } from "../../../src/restore/window/context-state.ts"
 import { compactionPoint, windowOf } from "../../../src/restore/window/window.ts"
 import {
   formatTokens,

@@ -6,7 +6,7 @@ import { isSentence, withoutNamedSentences, withoutSentences } from "../../../sr
 import { gather } from "../../../src/restore/gather.ts"
 import { renderInstructions, renderRestore, withoutPending } from "../../../src/restore/render.ts"
 import { stepsOf } from "../../../src/restore/restore.ts"
-import { ArchivedLines } from "../../../src/views/archived-line.ts"
+import { ArchivedLines } from "../../../src/views/records.ts"
 import { Archive } from "../../support/archive.ts"
 import { Inside, run } from "../../support/inside.ts"
 import { contextOf, type Machine } from "../../support/machine.ts"
