@@ -60,9 +60,10 @@ function fromEngine(date: Date): LocalTime {
 
 /** Parses a moment as people write it. Pure. */
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
+/** In ms. */
+export const MINUTE = 60_000
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY, y: 365 * DAY }
 
 /** A Date's range on either side of 1970, in ms. */

@@ -1,7 +1,8 @@
 /** What Claude Code has kept, and will delete: told where somebody installs, or looks for the first time. */
 
+import { DAY } from "../base/local-time.ts"
 import { bytes, count } from "../base/text.ts"
-import { cleanUpPeriod, DAY } from "../claude/settings/clean-up.ts"
+import { cleanUpPeriod } from "../claude/settings/clean-up.ts"
 import { readSettings } from "../claude/settings/read-settings.ts"
 import { type History, historyOf } from "../job/history-import.ts"
 import type { Environment } from "./command.ts"

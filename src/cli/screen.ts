@@ -1,6 +1,6 @@
 /** The terminal on which something is shown to people. */
 import { usageError } from "../base/errors.ts"
-import { localTimeOf, MOMENTS, momentOf, twoDigits } from "../base/local-time.ts"
+import { DAY, HOUR, localTimeOf, MINUTE, MOMENTS, momentOf, twoDigits } from "../base/local-time.ts"
 import { shortLines } from "../base/pages.ts"
 import { count } from "../base/text.ts"
 import { stringArg } from "./args.ts"
@@ -92,10 +92,6 @@ const opened = (url: string): string => {
 }
 
 /* Formats times for people, and parses times written by people. Pure. */
-
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ")
 

@@ -2,11 +2,13 @@
  * What the archive takes on disk. Counted file by file, which takes a second per 100,000 sessions: of a large archive,
  * the count is kept, and made anew by the background job, by `import`, and by whoever finds it a day old.
  */
+
 import { readdirSync, statSync } from "node:fs"
 import { messageOf } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
 import { rmSync } from "../base/fs.ts"
 import { readJson, writeJson } from "../base/json-files.ts"
+import { DAY, HOUR } from "../base/local-time.ts"
 import { join } from "../base/path.ts"
 import { vaultFiles } from "../vault/vault-files.ts"
 
@@ -26,8 +28,6 @@ export interface DiskUse {
 
 /** Copies that are counted in less time than a command takes to start twice. */
 const SMALL = 10_000
-const HOUR = 60 * 60_000
-const DAY = 24 * HOUR
 
 const kept = (dataHome: string): string => join(dataHome, "counted.json")
 

@@ -2,18 +2,20 @@
  * What was made of the archive for a look, in the data folder: the pages of `open`, and answers that take long to derive.
  * They are copies of what the vault holds, so they go with it.
  */
+
 import { version } from "../../package.json"
 import { isMissing } from "../base/errors.ts"
 import { statsOf, tryTo } from "../base/files.ts"
 import { type FileStats, rmSync, statSync } from "../base/fs.ts"
 import { fileNamesIn, hashName, readJson, writeJson } from "../base/json-files.ts"
+import { DAY } from "../base/local-time.ts"
 import { once } from "../base/once.ts"
 import { ownProgram } from "../base/own-program.ts"
 import { join } from "../base/path.ts"
 import { databasePath } from "./database.ts"
 
 /** ms after which a page is not looked at any more. */
-const KEPT = 30 * 86_400_000
+const KEPT = 30 * DAY
 
 export const pagesFolder = (dataHome: string): string => join(dataHome, "pages")
 

@@ -5,7 +5,7 @@ import { glance } from "../../src/claude/glance.ts"
 import { addStatusLine, chainedCommand, removeStatusLine } from "../../src/claude/install/status-line.ts"
 import { readStatusLineInput } from "../../src/claude/status-line-input.ts"
 import type { Part } from "../../src/record/types.ts"
-import { FillCounter, UNSEEN } from "../../src/restore/window/context-report.ts"
+import { FillCounter } from "../../src/restore/window/context-report.ts"
 import { joinLines, NOTHING_KNOWN, renderLine } from "../../src/restore/window/status-line-text.ts"
 
 const part: fc.Arbitrary<Part> = fc.oneof(
@@ -56,7 +56,13 @@ test("what fills the window is told by tool and file, and what nobody wrote as u
     { kind: "toolResult", id: "unknown", text: "u".repeat(2000), isError: false },
   ])
   const { kinds, files } = counter.fill(100_000)
-  expect(kinds.map(({ name }) => name)).toEqual([UNSEEN, "Write", "Bash", "tool", "prompts"])
+  expect(kinds.map(({ name }) => name)).toEqual([
+    "system, tools and memory",
+    "Write",
+    "Bash",
+    "tool",
+    "prompts",
+  ])
   expect(files.map(({ name }) => name)).toEqual(["(no file)", "/src/a.ts"])
 })
 

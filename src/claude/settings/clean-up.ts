@@ -4,9 +4,9 @@
  * session transcript last modified more than `cleanupPeriodDays` ago, along with the session's folder of subagent
  * transcripts. Pure.
  */
+import { DAY } from "../../base/local-time.ts"
 import type { SettingsFile } from "./read-settings.ts"
 
-export const DAY = 24 * 60 * 60_000
 const DEFAULT_DAYS = 30
 
 interface CleanUpPeriod {

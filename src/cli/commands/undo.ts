@@ -1,4 +1,5 @@
 /** `ctxbridge undo`: every state of a file that sessions are known to have made, and one of them put back. */
+
 import {
   chmodSync,
   copyFileSync,
@@ -21,6 +22,7 @@ import { CtxError, EXIT, messageOf, usageError } from "../../base/errors.ts"
 import { flush, statsOf, tryTo } from "../../base/files.ts"
 import { realpathSync } from "../../base/fs.ts"
 import { hashName } from "../../base/json-files.ts"
+import { DAY } from "../../base/local-time.ts"
 import { basename, dirname, join, resolve } from "../../base/path.ts"
 import { count } from "../../base/text.ts"
 import { fileStates, type ProvenState } from "../../find/file-states.ts"
@@ -41,7 +43,7 @@ import { fit } from "../style.ts"
 /** Bytes. */
 const LARGEST = 32 << 20
 /** ms for which what was replaced is kept. */
-const KEPT = 30 * 86_400_000
+const KEPT = 30 * DAY
 
 export default {
   meta: { name: "undo", description: "List the states of a file that sessions made, and put one back" },

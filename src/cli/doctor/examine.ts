@@ -6,6 +6,7 @@ import { INSTALLABLE_AGENTS, installAgent, isAgentHere } from "../../agents/inst
 import { codeOf, messageOf } from "../../base/errors.ts"
 import { statsOf, tryTo } from "../../base/files.ts"
 import { existsSync, renameSync } from "../../base/fs.ts"
+import { DAY, MINUTE } from "../../base/local-time.ts"
 import { logPath } from "../../base/log.ts"
 import { basename, join } from "../../base/path.ts"
 import { output } from "../../base/processes.ts"
@@ -19,7 +20,6 @@ import {
   versionIn,
 } from "../../claude/install/clients.ts"
 import { oneAtATime } from "../../claude/install/footprint.ts"
-import { DAY } from "../../claude/settings/clean-up.ts"
 import type { TranscriptFile } from "../../job/find-transcripts.ts"
 import type { WayState } from "../../prune/way.ts"
 import { clientWays, isArchiving, PRUNE_WAYS } from "../../prune/ways.ts"
@@ -29,7 +29,7 @@ import { databasePath } from "../../views/database.ts"
 import { lockPath } from "../../views/open.ts"
 import { sessionFolder, sharedState } from "../../views/session-files.ts"
 import { probe } from "../../views/unwritable.ts"
-import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
+import { type Finding, finding, type Patient, repairEach, SHOWN } from "./finding.ts"
 import { existing, folderChecks } from "./folder-checks.ts"
 import {
   hookRuns,

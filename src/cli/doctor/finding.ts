@@ -74,5 +74,3 @@ export const repairEach = <T>(what: string, things: readonly T[], repair: (one: 
 
 /** Maximum number of details shown; the text gives the total. */
 export const SHOWN = 5
-
-export const MINUTE = 60_000

@@ -1,4 +1,5 @@
 /** The folders of the archive: who owns them, who may read them, and how much space is left. */
+
 import {
   accessSync,
   chmodSync,
@@ -12,9 +13,10 @@ import {
 } from "node:fs"
 import { isMissing } from "../../base/errors.ts"
 import { letsOthersIn, statsOf, tryTo } from "../../base/files.ts"
+import { MINUTE } from "../../base/local-time.ts"
 import { dirname, join } from "../../base/path.ts"
 import { bytes, count } from "../../base/text.ts"
-import { type Finding, finding, MINUTE, type Patient, repairEach, SHOWN } from "./finding.ts"
+import { type Finding, finding, type Patient, repairEach, SHOWN } from "./finding.ts"
 
 type Look = (path: string) => Stats
 

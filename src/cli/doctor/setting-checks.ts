@@ -4,11 +4,11 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { type CtxError, isCtxError } from "../../base/errors.ts"
 import { tryTo } from "../../base/files.ts"
 import { literalStart } from "../../base/globs.ts"
+import { DAY, MINUTE } from "../../base/local-time.ts"
 import { entriesIn, logPath } from "../../base/log.ts"
 import { join } from "../../base/path.ts"
 import { bytes, count, cut, oneLine } from "../../base/text.ts"
 import { CLEARED } from "../../claude/install/hooks-table.ts"
-import { DAY } from "../../claude/settings/clean-up.ts"
 import { readSettings, variablesOf } from "../../claude/settings/read-settings.ts"
 import { targetWishes } from "../../config/load.ts"
 import { type Key, OPTIONS } from "../../config/options.ts"
@@ -19,7 +19,7 @@ import { type BackendName, chooseTargets, configuredTargets } from "../../sync/t
 import { absolutePattern, isExcludedFolder } from "../../views/excluded.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { type SessionFolder, sessionFolders } from "../../views/queries/sessions.ts"
-import { type Finding, finding, MINUTE, type Patient, SHOWN, type SpoolCount } from "./finding.ts"
+import { type Finding, finding, type Patient, SHOWN, type SpoolCount } from "./finding.ts"
 
 /** Where Bun itself was installed: only its installer and package manager read these. */
 const INNOCENT = /^BUN_INSTALL/

@@ -1,4 +1,5 @@
 /** The picker's screen: a state and a terminal's size give the lines of a picture. Pure. */
+import { DAY } from "../../base/local-time.ts"
 import { cut, oneLine } from "../../base/text.ts"
 import type { Hit } from "../../find/hit.ts"
 import { isLittle } from "../../find/session-summary.ts"
@@ -300,7 +301,6 @@ function passageLine({ text, marks }: Snippet, room: number, screen: PickerScree
 
 const within = (marks: Snippet["marks"], end: number): Snippet["marks"] => marks.filter(([, to]) => to <= end)
 
-const DAY = 86_400_000
 const AGES: readonly (readonly [ms: number, unit: string])[] = [
   [365 * DAY, "y"],
   [7 * DAY, "w"],

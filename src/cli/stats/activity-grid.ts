@@ -1,5 +1,5 @@
 /** Activity as a grid of weeks and as bars, whoever draws it. Pure. */
-import { localTimeOf, twoDigits } from "../../base/local-time.ts"
+import { DAY, localTimeOf, twoDigits } from "../../base/local-time.ts"
 
 /** A year, and the week that it began in. */
 export const MOST_WEEKS = 53
@@ -113,7 +113,6 @@ export function hourFinder(): (quarter: number | null) => LocalHour | undefined 
   }
 }
 
-const DAY = 24 * 60 * 60_000
 const utc = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 
 /** The day so many days later. */

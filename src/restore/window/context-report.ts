@@ -155,7 +155,7 @@ interface Fill {
 }
 
 /** What no transcript shows: the system prompt, tool descriptions, memory files. */
-export const UNSEEN = "system, tools and memory"
+const UNSEEN = "system, tools and memory"
 const NO_FILE = "(no file)"
 
 const TOOL = "tool"

@@ -1,5 +1,7 @@
 /** What was spent: sums of requests, in blocks of five hours as well, and in the periods of budgets. */
+
 import { UNMARKED } from "../../agents/agents.ts"
+import { HOUR } from "../../base/local-time.ts"
 import type { Tokens } from "../../record/types.ts"
 import type { Database } from "../../views/database.ts"
 import { type PriceList, requestCost } from "../../views/prices.ts"
@@ -39,7 +41,6 @@ export function add(sum: Sum, tokens: Tokens, cost: number | undefined): void {
 /* Five hours of use after each other, as limits of subscriptions count them. */
 
 const BLOCK = 5 * 60 * 60_000
-const HOUR = 60 * 60_000
 
 /** Begins at the full hour in which somebody asked a model after the block before had ended. */
 export interface UseBlock extends Spent {

@@ -3,6 +3,7 @@
  * (docs/hot-and-cold.md). It follows from time, uses and two options alone, so views made anew from the vault have the
  * same turns cold. Pure.
  */
+import { DAY, HOUR } from "../../base/local-time.ts"
 
 /** What decides about one turn. */
 export interface Aged {
@@ -41,8 +42,6 @@ interface Cold {
 const DOUBTFUL = 0.15
 /** Decay by the hour does not add up to exactly 0.15. */
 const ROUNDING = 1e-9
-
-const DAY = 86_400_000
 
 /** Whether a turn may make room for others. */
 export const mayGo = (one: Aged, now: number): boolean => isUnused(one) && isDoubtful(one, now)
@@ -96,8 +95,6 @@ const FLOOR = 0.1
 const DECAY = 0.005
 /** For each use, up to 1. */
 const CREDIT = 0.03
-
-const HOUR = 3_600_000
 
 /**
  * `max(0.1, c − 0.005 · hours)` from one use to the next, and `min(1, c + 0.03)` at each of them.

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, utimesSync, wri
 import { messageOf } from "../../../base/errors.ts"
 import { tryTo } from "../../../base/files.ts"
 import { renameSync } from "../../../base/fs.ts"
+import { DAY } from "../../../base/local-time.ts"
 import { dirname, join } from "../../../base/path.ts"
 import { temporaryFolder } from "../../../base/temporary.ts"
 import { captureTranscript } from "../../../vault/capture.ts"
@@ -125,8 +126,6 @@ const replaced = changing("replaced", (session, dice) => {
 const deleted = changing("deleted", (session) => rmSync(session.path))
 
 /* A machine that is not as it should be. */
-
-const DAY = 86_400_000
 
 /**
  * The clock cannot be set here. Instead, what hooks left is dated in the future: the files' time stamps, and those

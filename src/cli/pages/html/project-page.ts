@@ -1,6 +1,7 @@
 /** The page of a project: a timeline of its days, and its sessions, each with a link to its own page. Pure. */
 
 import { agentTitle, UNMARKED } from "../../../agents/agents.ts"
+import { DAY } from "../../../base/local-time.ts"
 import { count, cut, oneLine } from "../../../base/text.ts"
 import { type LabelShown, labelWords } from "../../../views/labels.ts"
 import type { CountedSession, Session } from "../../../views/queries/sessions.ts"
@@ -158,7 +159,6 @@ function listTools(sessions: readonly ListedSession[]): Html {
 </div>`
 }
 
-const DAY = 86_400_000
 /** Width and height of the timeline, and the most columns in it. */
 const WIDTH = 800
 const HEIGHT = 80
