@@ -3,7 +3,7 @@
 import { EXIT } from "../base/errors.ts"
 import { resolve, withSlashes } from "../base/path.ts"
 import { count, oneLine } from "../base/text.ts"
-import type { LinesOrigin, Place } from "../find/line-question.ts"
+import type { LinesOrigin } from "../find/line-question.ts"
 import { linesNamed } from "../find/line-question.ts"
 import { typedPath } from "../find/narrowing.ts"
 import type { Topic } from "../find/topics.ts"
@@ -33,7 +33,7 @@ const UNKNOWN = "No archived edit has this: it was there before, or came from a 
 export function answerLine<T extends LinesOrigin>(
   context: Context,
   text: string,
-  answer: (topic: Topic, place: Place) => readonly T[],
+  answer: (topic: Topic, place: { readonly folder: string; readonly home: string }) => readonly T[],
   render: (found: T, screen: Screen, labels: Labels) => readonly string[],
 ): number {
   const { env, out } = context
@@ -59,7 +59,7 @@ export function answerLine<T extends LinesOrigin>(
   if (!out.wantsJson) {
     const screen = screenOf(out)
     const path = withSlashes(resolve(env.cwd, typedPath(file, env.cwd, env.home)))
-    const showPath = pathShower(context)
+    const showPath = pathShower(context, env.cwd, db)
     for (const [n, one] of found.entries()) {
       if (n > 0) out.print("")
       out.print([

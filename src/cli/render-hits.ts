@@ -15,7 +15,7 @@ import { folderOf } from "../views/project.ts"
 import type { Observation } from "../views/queries/summaries.ts"
 import { movedText } from "../views/queries/touched-files.ts"
 import { ago, type Screen, wrappedIn } from "./screen.ts"
-import { dotted, fit, indented, type Style, safe } from "./style.ts"
+import { cutPath, dotted, fit, indented, type Style, safe } from "./style.ts"
 
 export type AnyHit = (Hit | ColdHit | FarHit) & {
   /** What its session is called, if that was looked up. */
@@ -154,7 +154,10 @@ export function renderScreen(
   const room = left - observed.length
   const isAiry = hits.length * (AIRY + 1) - 1 <= room
   const most = Math.max(LEAST_LINES, Math.floor(room / hits.length))
-  const lines = hits.map((hit) => linesOf(hit, most) ?? linesIn(hit))
+  const lines = hits.map((hit) => {
+    const found = linesOf(hit, most) ?? linesIn(hit)
+    return { ...found, lines: found.lines.map((line) => fromProject(line, hit.project)) }
+  })
   const width = columns - INDENT.length
   const wants = lines.map(({ lines }) =>
     lines.reduce((sum, { text }) => sum + Math.ceil(text.length / width), 1),
@@ -176,6 +179,18 @@ const linesIn = ({ snippet: text, marks }: AnyHit): HitLines => ({
   file: undefined,
   lines: [{ text, marks, part: 0, isProse: true, at: 0, end: text.length }],
 })
+
+/** A line that is the path of a file of its project, from there on. */
+function fromProject(line: TellingLine, project: string | null): TellingLine {
+  const folder = project === null ? "" : `${folderOf(project)}/`
+  if (folder === "" || line.isProse || !line.text.startsWith(folder)) return line
+  const from = folder.length
+  return {
+    ...line,
+    text: line.text.slice(from),
+    marks: line.marks.flatMap(([a, b]) => (a >= from ? [[a - from, b - from] as const] : [])),
+  }
+}
 
 /** What the parts of a hit's turn are called, and in which order they were said. Others stand before the answer. */
 const LABELS = ["", "prompt: ", "answer: "]
@@ -341,6 +356,9 @@ function placeAt(at: readonly number[], columns: number): number {
 
 /** Columns of a title before anything else of its line is left out. */
 const LEAST_TITLE = 16
+/** The same beside nothing but a time, and columns to which anything else is worth cutting. */
+const LEAST_BESIDE_TIME = 8
+const LEAST_FIGURE = 10
 /** Columns of a verdict there, with why. */
 const VERDICT = 32
 const INDENT = "  "
@@ -370,40 +388,41 @@ function headline(hit: AnyHit, { style, columns, now }: Screen, nameOf: ProjectN
   const handle = hit.handle ?? safe(hit.session.slice(0, 8))
   const verdict = verdictOf(hit)
   const said = [speakerOf(hit), file === undefined ? undefined : shownFile(file, hit.project)]
-  const figures = safe(
-    oneLine(
-      dotted(
-        ago(hit.time, now),
-        verdict !== undefined && fit(verdict, VERDICT),
-        ...fate(hit),
-        placeOf(hit),
-        said.filter(Boolean).join(" "),
-        project,
-        changedSince(hit),
-      ),
-    ),
-  )
   const room = columns - handle.length - INDENT.length
-  const free = room - Bun.stringWidth(figures) - " · ".length
-  const title = fit(titleOf(hit), Math.max(LEAST_TITLE, free))
-  const rest = fit(figures, room - Bun.stringWidth(title) - " · ".length)
+  const least = Math.min(LEAST_TITLE, Bun.stringWidth(titleOf(hit)))
+  const figures = [
+    verdict !== undefined && fit(verdict, VERDICT),
+    ...fate(hit),
+    placeOf(hit),
+    said.filter(Boolean).join(" "),
+    project,
+    changedSince(hit),
+  ]
+  let rest = ago(hit.time, now)
+  for (const one of figures) {
+    if (!one) continue
+    const left = room - least - Bun.stringWidth(rest) - 2 * " · ".length
+    const shown = fit(oneLine(safe(one)), left)
+    // Half a word says nothing.
+    if (shown.endsWith("…") && left < LEAST_FIGURE) break
+    rest = dotted(rest, shown)
+    if (shown.endsWith("…")) break
+  }
+  const title = fit(titleOf(hit), Math.max(LEAST_BESIDE_TIME, room - Bun.stringWidth(rest) - " · ".length))
   return `${style.cyan(handle)}${INDENT}${style.bold(title)}${style.dim(title && rest ? ` · ${rest}` : rest)}`
 }
 
 /** Of a session that is not here, there is only the turn's summary. */
 const titleOf = (hit: AnyHit): string => hit.title ?? ("far" in hit ? hit.summary : "")
 
-/** UTF-16 units of a file's path. */
+/** Columns of a file's path. */
 const LONGEST_PATH = 32
 
-/** From its project on; of a long path, the end. */
+/** From its project on. */
 function shownFile(file: string, project: string | null): string {
   const folder = project === null ? "" : `${folderOf(project)}/`
   const path = folder !== "" && file.startsWith(folder) ? file.slice(folder.length) : file
-  if (path.length <= LONGEST_PATH) return path
-  const end = path.slice(1 - LONGEST_PATH)
-  const from = end.indexOf("/")
-  return `…${from < 0 ? end.toWellFormed() : end.slice(from)}`
+  return cutPath(path, LONGEST_PATH)
 }
 
 const SPEAKERS: Readonly<Record<string, string>> = {

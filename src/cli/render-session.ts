@@ -86,7 +86,7 @@ export function renderSessions(
       { title: "last active" },
       ...(isOthers ? [{ title: "agent" }] : []),
       ...(nameOf ? [{ title: "project", below: true }] : []),
-      { title: "turns", align: "right" },
+      { title: "turns", align: "right", optional: true },
       { title: "tokens", align: "right", optional: true },
       ...(isPriced
         ? [{ title: isAtList ? "list price" : "cost", align: "right", optional: true } as const]

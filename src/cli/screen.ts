@@ -32,14 +32,49 @@ const LEAD = /^\s*(?:(?:[-*•+]|\d{1,3}[.)]) )?/
 
 /** Lines of at most `columns`; what continues a line is indented like its text. Keeps colours. */
 export function wrapped(text: string, columns: number): string[] {
-  return shortLines(text, LONGEST).flatMap((line) => {
-    if (line.length <= columns && Bun.stringWidth(line) <= columns) return [line]
+  return shortLines(text, LONGEST).flatMap((whole) => {
+    if (whole.length <= columns && Bun.stringWidth(whole) <= columns) return [whole]
+    // The indent comes before colours, so that it is seen.
+    const line = whole.replace(/^((?:\x1b\[[\d;]*m)+)(\s+)/, "$2$1")
     const [lead] = LEAD.exec(line)!
     const indent = lead.replace(/\S/g, " ")
     const width = Math.max(LEAST, columns - Bun.stringWidth(lead))
-    const pieces = Bun.wrapAnsi(line.slice(lead.length), width, { hard: true }).split("\n")
+    const text = line
+      .slice(lead.length)
+      .replace(/( ?)(\S+)/g, (all, space: string, word: string, at: number) => {
+        if (word.length <= width || !SEPARATED.test(word) || Bun.stringWidth(word) <= width) return all
+        return (at === 0 ? space : "\n") + broken(word, width)
+      })
+    const pieces = Bun.wrapAnsi(text, width, { hard: true }).split("\n")
     return pieces.map((piece, n) => (n === 0 ? lead : indent) + piece)
   })
+}
+
+/** What has parts that a line can end with. */
+const SEPARATED = /[^\x1b][/\\._:=,&?-][^\x1b]/
+/** What a line may end with, colours and links included: the parts of a path, or else of a name. */
+const [FOLDERS, PARTS] = [String.raw`(?<=/|(?<!\x1b)\\)`, String.raw`(?<=[_:=,&?-])|(?<=\.)(?=\w{5})`].map(
+  (end) => new RegExp(String.raw`(?:\x1b\[[\d;]*m|\x1b\]8;;[^\x1b]*\x1b\\|[^\x1b])+?(?:${end}|$)`, "g"),
+) as [RegExp, RegExp]
+
+/** A word that is longer than a line on lines that end where a part of it does. */
+function broken(word: string, width: number): string {
+  const parts = (text: string, ends: RegExp): string[] => text.match(ends) ?? []
+  const all = parts(word, FOLDERS).flatMap((part) =>
+    Bun.stringWidth(part) > width ? parts(part, PARTS) : [part],
+  )
+  let text = ""
+  let used = 0
+  for (const part of all) {
+    const next = Bun.stringWidth(part)
+    if (used > 0 && used + next > width) {
+      text += "\n"
+      used = 0
+    }
+    text += part
+    used += next
+  }
+  return text
 }
 
 /** The same with all lines indented. */

@@ -1,9 +1,14 @@
 /** Names of files as people read them: short at a terminal, and links where it has them; whole everywhere else. */
 import { hostname } from "node:os"
+import { withSlashes } from "../base/path.ts"
+import type { Database } from "../views/database.ts"
+import { folderOf, isInFolder } from "../views/project.ts"
+import { projectNamer, projectPaths } from "../views/queries/projects.ts"
 import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
+import { cutPath } from "./style.ts"
 
-/** @param room columns; of a longer path the end is shown */
+/** @param room columns; a longer path is cut */
 export type ShowPath = (path: string, room?: number) => string
 
 interface Place {
@@ -11,13 +16,31 @@ interface Place {
   readonly home: string
 }
 
-/** @param from the folder that short paths start from */
-export function pathShower({ env, out }: Pick<Context, "env" | "out">, from = env.cwd): ShowPath {
+/**
+ * @param from the folder that short paths start from
+ * @param db if it is given, paths in other projects start from these, and are followed by their names
+ */
+export function pathShower(
+  { env, out }: Pick<Context, "env" | "out">,
+  from = env.cwd,
+  db?: Database,
+): ShowPath {
   if (!out.terminal) return wholePath
   const host = out.links ? hostname() : undefined
+  const named = db && projectNamer(db)
+  const projects = (db === undefined ? [] : projectPaths(db))
+    .filter((one) => folderOf(one) !== env.home)
+    .sort((a, b) => folderOf(b).length - folderOf(a).length)
+  const ownerOf = (path: string): string | undefined =>
+    path.startsWith(`${from}/`) ? undefined : projects.find((one) => isInFolder(path, withSlashes(one)))
   return (path, room = Number.POSITIVE_INFINITY) => {
-    const whole = wholePath(shortPath(path, { cwd: from, home: env.home }))
-    const shown = Bun.stringWidth(whole) <= room ? whole : `…${Bun.sliceAnsi(whole, 1 - room)}`
+    const owner = ownerOf(path)
+    const whose = owner === undefined ? "" : ` (${wholePath(named!(owner))})`
+    const short =
+      owner === undefined
+        ? shortPath(path, { cwd: from, home: env.home })
+        : path.slice(folderOf(owner).length + 1)
+    const shown = cutPath(wholePath(short), room - whose.length) + whose
     return host === undefined || !path.startsWith("/") ? shown : linked(shown, fileUrl(path, host))
   }
 }

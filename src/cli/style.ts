@@ -75,3 +75,16 @@ export function fit(text: string, width: number): string {
 
 /** The same, indented by two spaces. */
 export const indented = (text: string, width: number): string => `  ${fit(text, width - 2)}`
+
+/** A path in so many columns: of a longer one, where it begins, and as many of its last parts as there is room for. */
+export function cutPath(path: string, room: number): string {
+  if (Bun.stringWidth(path) <= room) return path
+  const parts = path.split("/")
+  for (let n = 1; n < parts.length; n++) {
+    const end = parts.slice(n).join("/")
+    const cut = [...(n > 1 ? [`${parts[0]}/…/${end}`] : []), `…/${end}`]
+    const shown = cut.find((one) => Bun.stringWidth(one) <= room)
+    if (shown !== undefined) return shown
+  }
+  return `…${Bun.sliceAnsi(path, 1 - room)}`
+}

@@ -11,7 +11,7 @@ import { programsOfTurns } from "../views/queries/sessions.ts"
 import { positive, stringArg, words } from "./args.ts"
 import { type ArgSpec, type Context, option } from "./command.ts"
 import { AGENT_ARG, agentWanted, notFound, PROJECT_ARGS, searchScope } from "./project-wanted.ts"
-import { type Screen, screenOf, timeArg } from "./screen.ts"
+import { type Screen, screenOf, timeArg, wrapped } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 import { safe } from "./style.ts"
 
@@ -124,8 +124,11 @@ export function answerTopic<T extends { readonly handle: string; readonly time: 
   } else {
     if (note !== undefined) out.print(safe(note))
     const screen = screenOf(out)
-    const showPath = pathShower(context)
-    for (const [n, one] of told.entries()) out.print(render(one, screen, told[n - 1], showPath))
+    const showPath = pathShower(context, env.cwd, db)
+    for (const [n, one] of told.entries()) {
+      const lines = render(one, screen, told[n - 1], showPath)
+      out.print(out.terminal ? lines.flatMap((line) => wrapped(line, screen.columns)) : lines)
+    }
     const left = all.length - most
     if (left > 0) out.print(screen.style.dim(`${left} more with --limit ${all.length}`))
   }

@@ -30,7 +30,7 @@ export interface LinesReason extends LinesOrigin {
   readonly reasons: LineReasons | null
 }
 
-export interface Place {
+interface Place {
   readonly folder: string
   readonly home: string
 }

@@ -94,6 +94,38 @@ test.each(["sessions", "show"])("%s fits into 40 columns", async (command) => {
   for (const line of table) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(COLUMNS)
 })
 
+/** Paths in other projects were whole, and broken wherever the line ended. */
+test.each([40, 80])(
+  "a file of another project is told from there on, with its name, in %d columns",
+  async (cols) => {
+    using machine = new Machine()
+    const cwd = join(machine.root, "client/app")
+    const path = "src/a-folder-with-a-long-name/retry-policy.test.ts"
+    mkdirSync(cwd, { recursive: true })
+    const edit = {
+      tool: "Edit",
+      input: { file_path: join(cwd, path), old_string: "a", new_string: "b" },
+      output: "ok",
+    }
+    await machine.hook("stop", machine.session({ cwd }).turn("Mend the retries", [edit], "Mended.").flush())
+    const wide = [`${path} (app)`]
+    const narrow = ["src/a-folder-with-a-long-name/", "retry-policy.test.ts (app)"]
+    const told = cols === 80 ? wide : narrow
+    for (const args of [
+      ["files", "retry-policy.test.ts", "-a"],
+      ["blame", "retry-policy.test.ts", "-a"],
+    ]) {
+      const { code, text } = await runAtTerminal(machine, args, { cols })
+      const lines = Bun.stripANSI(text).split("\r\n")
+      expect({ code, lines: lines.map((line) => line.trim()) }).toMatchObject({
+        code: 0,
+        lines: expect.arrayContaining(told),
+      })
+      for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(cols)
+    }
+  },
+)
+
 /** `sessions --all-projects` left out what each had cost. */
 test("in 80 columns nothing is left out of a list of sessions of several projects", async () => {
   using machine = new Machine()

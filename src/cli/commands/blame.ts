@@ -53,15 +53,10 @@ function render(
   showPath: ShowPath,
 ): string[] {
   const { handle, ops, path, time, prompt, answer, takenBack, label } = touch
-  const figures = dotted(
-    agentShown(touch),
-    ago(time, now),
-    takenBack && "rewound",
-    ops.join(", "),
-    showPath(path),
-  )
+  const figures = dotted(agentShown(touch), ago(time, now), takenBack && "rewound", ops.join(", "))
   return [
     `${style.bold(handle)}  ${style.dim(figures)}`,
+    `  ${showPath(path)}`,
     ...labelWords(label).map((word) => indented(word, columns)),
     indented(oneLine(prompt), columns),
     ...(answer === "" ? [] : [style.dim(indented(oneLine(answer), columns))]),

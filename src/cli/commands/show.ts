@@ -482,7 +482,8 @@ function fileLines(
     return `${op.padEnd(OP)} ${isLaidOut ? showPath(path, room) : showPath(path)}${often}`
   })
   const left = files.length - most
-  return left > 0 ? [...lines, `… ${count(left, "more file")}: ctxbridge show ${handle} --full`] : lines
+  const more = `… ${count(left, "more file")}: ctxbridge show ${handle} --full`
+  return left > 0 ? [...lines, ...wrapped(more, screen.columns)] : lines
 }
 
 function renderPart(

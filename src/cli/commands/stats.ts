@@ -20,7 +20,7 @@ import { OPENAI_AS_OF, OPENAI_FROM, PRICES_AS_OF, PRICES_FROM, priceList } from 
 import { folderOf } from "../../views/project.ts"
 import { allTokens } from "../../views/queries/token-use.ts"
 import { oneOf, positive, stringArg, unknownWord } from "../args.ts"
-import { renderPairs, renderTable } from "../block.ts"
+import { renderPairs, renderTable, wholePath } from "../block.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { yearCard } from "../pages/cards.ts"
 import { writeExport } from "../pages/output-file.ts"
@@ -46,7 +46,7 @@ import {
   type Stats,
   spanOf,
 } from "../stats/stats.ts"
-import { fit, indented, type Style, safe } from "../style.ts"
+import { cutPath, fit, indented, type Style, safe } from "../style.ts"
 
 /** Rows of the table, and tools, files and errors. */
 const ROWS = 14
@@ -466,18 +466,9 @@ function fileTable(files: Friction["files"], { columns, style }: StatsScreen): s
     String(edits),
     String(turns),
     handle,
-    ending(path, width),
+    cutPath(wholePath(path), width),
   ])
   return renderTable(head, rows, columns, style)
-}
-
-/** The end of a path says more than its beginning. */
-function ending(path: string, width: number): string {
-  const whole = safe(path).replace(/\s+/g, " ")
-  if (Bun.stringWidth(whole) <= width) return whole
-  const parts = whole.split("/")
-  while (parts.length > 1 && Bun.stringWidth(`…/${parts.join("/")}`) > width) parts.shift()
-  return `…/${parts.join("/")}`
 }
 
 function errorTable(errors: Friction["errors"], { columns, style, now }: StatsScreen): string[] {

@@ -5,6 +5,7 @@ import { inAscii } from "../../../src/cli/output.ts"
 import { type ProgressAt, progressLine } from "../../../src/cli/progress.ts"
 import { markdownLines, wrapped, wrappedIn } from "../../../src/cli/screen.ts"
 import { fileUrl, shortPath } from "../../../src/cli/shown-path.ts"
+import { createStyle, cutPath } from "../../../src/cli/style.ts"
 import { pagerCommand, speaksUtf8 } from "../../../src/config/load.ts"
 import type { Ran } from "../../support/binary.ts"
 import { disguiseProblems, withoutItems } from "../../support/frame.ts"
@@ -370,6 +371,13 @@ describe("terminal text", () => {
       const red = (text: string): string => `\x1b[31m${text}\x1b[39m`
       expect(wrapped(red("one two three four"), 10)).toEqual([red("one two"), red("three four")])
       expect(wrapped("abcdefghijklmno", 10)).toEqual(["abcdefghij", "klmno"])
+      // A path, or another name of parts, on lines of its own.
+      expect(wrapped("see /src/cli/commands/show.ts:12 there", 16)).toEqual([
+        ...["see", "/src/cli/", "commands/", "show.ts:12 there"],
+      ])
+      expect(wrapped("  test_skills_list_reports", 14)).toEqual(["  test_skills_", "  list_reports"])
+      const dim = createStyle(true).dim
+      expect(wrapped(dim("  one two three"), 10)).toEqual([`  ${dim("one two")}`, `  ${dim("three")}`])
       expect(wrapped("x".repeat(1_000_000), 100).every((line) => line.length <= 100)).toBe(true)
     })
   })
@@ -409,6 +417,15 @@ describe("terminal text", () => {
       ["/home/men", "/home/men"],
       ["relative.ts", "relative.ts"],
     ])("%s is %s", (path, shown) => expect(shortPath(path, place)).toBe(shown))
+
+    test.each([
+      ["src/cli/commands/show.ts", 24, "src/cli/commands/show.ts"],
+      ["src/cli/commands/show.ts", 23, "…/cli/commands/show.ts"],
+      ["src/cli/commands/show.ts", 20, "…/commands/show.ts"],
+      ["src/cli/commands/show.ts", 15, "src/…/show.ts"],
+      ["/home/me/commands/show.ts", 12, "/…/show.ts"],
+      ["src/a-name-that-is-long.test.ts", 14, "…-long.test.ts"],
+    ])("%s in %d columns is %s", (path, room, shown) => expect(cutPath(path, room)).toBe(shown))
 
     test("as an address, everything is encoded that is no name", () => {
       expect(fileUrl("/a b/\u001b\\ü?#", "host")).toBe("file://host/a%20b/%1B%5C%C3%BC%3F%23")

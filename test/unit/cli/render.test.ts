@@ -554,6 +554,13 @@ describe("render screen", () => {
     }
   })
 
+  test("in 40 columns the time is whole, and what follows is whole or left out", () => {
+    const [head] = shown(hits(1, lineOf("It is two.", "")), 40, { nameOf: () => "client/app" })
+    expect(head).toMatch(/^ctx:aaaaa0 {2}語言 of the .*… · 4 h ago$/u)
+    const wide = shown(hits(1, lineOf("It is two.", "")), 60, { nameOf: () => "client/app" })[0]
+    expect(wide).toEndWith(" · 4 h ago · Claude · client/app")
+  })
+
   test("few hits get more rows, with a gap between them", () => {
     const lines = shown(
       hits(
@@ -574,6 +581,7 @@ describe("render screen", () => {
       "👩‍👩‍👧‍👦",
       "שלום",
       "x".repeat(70),
+      "/a-folder".repeat(9),
       "a.",
       "e\u0301",
       "\u202e\u0007",
