@@ -407,8 +407,8 @@ describe("taken back", () => {
     expect(found).toHaveLength(2)
     expect(found).toContainEqual(["/src/kite-tail.ts", taken, true])
     expect(found).toContainEqual(["/src/kite-wing.ts", stands, undefined])
-    expect((await text("blame", "*.ts")).match(/^.* · rewound · .*$/gm)).toEqual([
-      expect.stringMatching(new RegExp(`^${taken} .* · edit · /src/kite-tail\\.ts$`)),
+    expect((await text("blame", "*.ts")).match(/^.* · rewound · .*\n.*$/gm)).toEqual([
+      expect.stringMatching(new RegExp(`^${taken} .* · edit\n {2}/src/kite-tail\\.ts$`)),
     ])
   })
 })
