@@ -91,6 +91,28 @@ describe("no room for an index of the log", () => {
       await expectReadable(machine, folder, session, [])
     },
   )
+
+  test.skipIf(!mountable)(
+    `import says once that there is no room, and what to do (skipped where ${MOUNTS_REFUSED})`,
+    async () => {
+      using machine = new Machine()
+      for (const what of ["walrus", "ermine", "otter"]) machine.session().turn(`The ${what} sleeps.`).flush()
+      const folder = join(machine.root, "full")
+      mkdirSync(folder)
+      using _disk = smallDisk(folder, 4 << 20)
+      const env = { ...machine.env, CTXBRIDGE_HOME: folder }
+      using _ballast = fillDisk(folder)
+      const { code, stdout, stderr } = await run(["import", "-q"], { env, cwd: machine.cwd })
+      expect({ code, stderr }).toEqual({ code: 1, stderr: "" })
+      expect(stdout.split("\n")).toEqual([
+        expect.stringMatching(/^failed: 3 files, such as .*\.jsonl: ENOSPC/),
+        "--json lists all that failed",
+        "Once there is room on the disk, ctxbridge import continues",
+        "",
+      ])
+      expect((await run(["import"], { env, cwd: machine.cwd })).stdout).toContain("\nNothing was archived\n")
+    },
+  )
 })
 
 /** No file may grow. */

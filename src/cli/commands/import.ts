@@ -215,7 +215,7 @@ function refuseUnknown(words: readonly string[]): void {
 
 /** @param noun what its files are called */
 function render(report: ImportReport, noun: string): string[] {
-  const { files, takenBytes, turns, promptsOnly, dryRun, indexError, ok, mended } = report
+  const { files, takenBytes, turns, promptsOnly, dryRun, indexError, mended } = report
   const besideChanged = files.filter(({ path, taken }) => taken > 0 && placeBeside(path) !== undefined).length
   const changed = files.filter(({ taken }) => taken > 0).length
   const waiting = files.filter((file) => file.waiting > 0).length
@@ -226,7 +226,7 @@ function render(report: ImportReport, noun: string): string[] {
   ]
   lines.push(
     takenBytes === 0
-      ? `Nothing new${dryRun || mended.length > 0 || !ok ? "" : ": everything was already archived"}`
+      ? nothingTaken(report)
       : `${dryRun ? "Would archive" : "Archived"} ${bytes(takenBytes)} from ${count(changed - besideChanged, noun)}${besideWords(besideChanged)}`,
   )
   const again = mended.reduce((sum, one) => sum + one.bytes, 0)
@@ -243,8 +243,14 @@ function render(report: ImportReport, noun: string): string[] {
   if (forgotten > 0) lines.push(`${count(forgotten, "transcript")} skipped: forgotten at your request`)
   const excluded = files.filter((file) => file.excluded).length
   if (excluded > 0) lines.push(`${count(excluded, "transcript")} skipped (capture.exclude)`)
-  if (indexError !== undefined) lines.push(`Archived, but not indexed yet: ${safe(indexError)}`)
+  if (indexError !== undefined)
+    lines.push(`${takenBytes > 0 ? "Archived, but not" : "Not"} indexed yet: ${safe(indexError)}`)
   return [...lines, ...failures(report)]
+}
+
+function nothingTaken({ files, dryRun, mended, ok }: ImportReport): string {
+  if (files.some(({ error }) => error !== undefined)) return "Nothing was archived"
+  return `Nothing new${dryRun || mended.length > 0 || !ok ? "" : ": everything was already archived"}`
 }
 
 /** How many are other agents' than Claude Code's. */
@@ -270,12 +276,20 @@ function renderArchive({ path, archive }: ImportedFile): string[] {
   ]
 }
 
+/** As the system and SQLite say it. */
+const NO_ROOM = /ENOSPC|disk is full/
+
 function failures({ files }: ImportReport): string[] {
   const failed = files.filter(({ error }) => error !== undefined)
-  const lines = failed
-    .slice(0, MOST_NAMED)
-    .map(({ path, error }) => `failed: ${safe(path)}: ${safe(error ?? "")}`)
-  if (failed.length > MOST_NAMED) lines.push(`and ${failed.length - MOST_NAMED} more; --json lists all`)
+  // What all of them meet, such as a full disk, is said once.
+  const why = [...Map.groupBy(failed, ({ error = "" }) => error)]
+  const lines = why.slice(0, MOST_NAMED).map(([error, [first, ...more]]) => {
+    const which = more.length === 0 ? "" : `${more.length + 1} files, such as `
+    return `failed: ${which}${safe(first!.path)}: ${safe(error)}`
+  })
+  if (failed.length > lines.length) lines.push("--json lists all that failed")
+  if (why.some(([error]) => NO_ROOM.test(error)))
+    lines.push("Once there is room on the disk, ctxbridge import continues")
   return lines
 }
 
