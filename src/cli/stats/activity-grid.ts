@@ -1,5 +1,5 @@
 /** Activity as a grid of weeks and as bars, whoever draws it. Pure. */
-import { DAY, localTimeOf, twoDigits } from "../../base/local-time.ts"
+import { DAY, HOUR, localTimeOf, twoDigits } from "../../base/local-time.ts"
 
 /** A year, and the week that it began in. */
 export const MOST_WEEKS = 53
@@ -99,17 +99,32 @@ export function quarterOf(time: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.floor(ms / QUARTER)
 }
 
-/** Asks the C library once for each quarter of an hour. */
+/** Asks the C library two or three times for each day: where its ends have one offset, all of it has. */
 export function hourFinder(): (quarter: number | null) => LocalHour | undefined {
-  const known = new Map<number, LocalHour>()
+  const offsets = new Map<number, number>()
+  const days = new Map<number, string>()
+  const offsetAt = (ms: number): number => {
+    const known = offsets.get(ms)
+    if (known !== undefined) return known
+    const { year, month, day, hour, minute } = localTimeOf(ms)
+    const offset = Date.UTC(year, month - 1, day, hour, minute) - ms
+    offsets.set(ms, offset)
+    return offset
+  }
   return (quarter) => {
     if (quarter === null) return undefined
-    const found = known.get(quarter)
-    if (found !== undefined) return found
-    const { year, month, day, hour } = localTimeOf(quarter * QUARTER)
-    const slot = { day: `${year}-${twoDigits(month)}-${twoDigits(day)}`, hour }
-    known.set(quarter, slot)
-    return slot
+    const ms = quarter * QUARTER
+    const midnight = Math.floor(ms / DAY) * DAY
+    const offset = offsetAt(midnight)
+    const local = ms + (offset === offsetAt(midnight + DAY) ? offset : offsetAt(ms))
+    const number = Math.floor(local / DAY)
+    let day = days.get(number)
+    if (day === undefined) {
+      const found = localTimeOf(ms)
+      day = `${found.year}-${twoDigits(found.month)}-${twoDigits(found.day)}`
+      days.set(number, day)
+    }
+    return { day, hour: Math.floor((local - number * DAY) / HOUR) }
   }
 }
 

@@ -13,7 +13,6 @@ import { databaseState, fileIdentity, keptFile, programState } from "../../views
 import { type PriceList, priceKey, requestCost } from "../../views/prices.ts"
 import {
   callsFailed,
-  type EditedFile,
   type FailedCall,
   filesEdited,
   forks,
@@ -32,7 +31,7 @@ import { quarterOf } from "./activity-grid.ts"
 type Quarter = number | null
 
 /** Requests to a model within a quarter of an hour. */
-export interface RequestSum extends Sum {
+interface RequestSum extends Sum {
   readonly quarter: Quarter
   /** As prices are named. */
   readonly model: string
@@ -55,6 +54,16 @@ export interface ErrorSum {
   solvedIn?: string | null
 }
 
+/** Without names, since there are thousands; the last one is the number of the latest turn. */
+type SummedFile = readonly [
+  path: string,
+  edits: number,
+  failed: number,
+  turns: number,
+  handle: string,
+  latest: number,
+]
+
 /** Of one session, or of one subagent. */
 interface Sums {
   readonly requests: RequestSum[]
@@ -62,7 +71,7 @@ interface Sums {
   interrupted: number
   takenBack: number
   readonly tools: ToolTotal[]
-  readonly files: (EditedFile & { readonly latest: number })[]
+  readonly files: SummedFile[]
   /** By what makes two errors one. */
   errors: Readonly<Record<string, ErrorSum>>
   /** Calls that failed. */
@@ -125,6 +134,9 @@ interface KeptSums {
   readonly families: Record<string, { readonly state: string; readonly sums: Record<string, Sums> }>
 }
 
+/** Writing down all costs more than summing up so many anew; and what has just grown mostly goes on growing. */
+const FEW = 2
+
 function keptSums(
   db: Database,
   dataHome: string,
@@ -163,7 +175,7 @@ function keptSums(
     }
   }
   const keep = (isMore: boolean): void => {
-    if (missing.length === 0 && !isMore) return
+    if (missing.length <= (read?.head === head ? FEW : 0) && !isMore) return
     // Where nothing can be written, they are summed up each time.
     tryTo(() => writeJson(file, { head, shares, families } satisfies KeptSums))
     // Somebody may have forgotten what is in it just then.
@@ -248,7 +260,8 @@ function sumUp(
     add(sum, tokens, cost)
   }
   for (const { session, ...tool } of toolTotals(db, span)) of(session).tools.push(tool)
-  for (const { session, ...edited } of filesEdited(db, span)) of(session).files.push(edited)
+  for (const { session, path, edits, failed, turns, handle, latest } of filesEdited(db, span))
+    of(session).files.push([path, edits, failed, turns, handle, latest])
   const failed = Map.groupBy(callsFailed(db, span), ({ session }) => session)
   const failures = new Counter()
   for (const [session, calls] of failed) {

@@ -14,7 +14,7 @@ import { titlesOf } from "../../views/queries/sessions.ts"
 import type { StatsSpan } from "../../views/queries/token-use.ts"
 import { allTokens, type EditedFile, requestsIn, type ToolTotal } from "../../views/queries/token-use.ts"
 import { hourFinder, type LocalHour, mondayOf } from "./activity-grid.ts"
-import { type ErrorSum, type RequestSum, type Summed, type SummedSession, sumsOf } from "./session-sums.ts"
+import { type ErrorSum, type Summed, type SummedSession, sumsOf } from "./session-sums.ts"
 
 interface StatsWanted {
   /** As the archive names it; undefined: every project. */
@@ -71,49 +71,55 @@ export function gatherStats(
   const { project, since, program, by, prices, most } = wanted
   const summed = sumsOf(db, dataHome, spanOf(db, wanted), prices)
   const slotOf = hourFinder()
-  const spending = new Spending(by)
-  const byAgent = new Spending("agent")
-  const sessions = new Set<string>()
+  const rows = new SpentRows()
+  const byAgent = new SpentRows()
+  const total = nothing()
+  let turns = 0
+  /** Tokens by model for which no price is known. */
+  const unpriced = new Map<string, number>()
+  const costs = new Map<string, number>()
   const days = new Map<string, number>()
   const hours = Array.from({ length: 24 }, () => 0)
-  const note = (slot: LocalHour | undefined, n: number): void => {
-    if (slot === undefined) return
-    days.set(slot.day, (days.get(slot.day) ?? 0) + n)
-    hours[slot.hour]! += n
-  }
-  let turns = 0
   for (const one of summed.sessions) {
+    const { session, program } = one
+    if (one.turns.length + one.requests.length === 0) continue
+    const own = { ...nothing(), turns: 0 }
     for (const [quarter, n] of one.turns) {
       const slot = slotOf(quarter)
-      note(slot, n)
-      spending.turns(one, slot, n)
-      byAgent.turns(one, slot, n)
-      turns += n
+      own.turns += n
+      if (by !== "model") rows.of(keyOf(by, one, slot, "")).turns += n
+      if (slot === undefined) continue
+      days.set(slot.day, (days.get(slot.day) ?? 0) + n)
+      hours[slot.hour]! += n
     }
     for (const sum of one.requests) {
-      const slot = slotOf(sum.quarter)
-      spending.requests(one, sum, slot)
-      byAgent.requests(one, sum, slot)
+      const { quarter, model } = sum
+      addSum(own, sum)
+      addSum(rows.of(keyOf(by, one, slotOf(quarter), model)), sum)
+      if (sum.unpriced > 0) unpriced.set(model, (unpriced.get(model) ?? 0) + sum.unpriced)
     }
-    if (one.turns.length + one.requests.length > 0) sessions.add(one.session)
+    addSum(total, own)
+    turns += own.turns
+    const agents = byAgent.of(program)
+    addSum(agents, own)
+    agents.turns += own.turns
+    costs.set(session, (costs.get(session) ?? 0) + own.cost)
   }
   const active = [...days.keys()].sort()
   return {
-    sessions: sessions.size,
+    sessions: costs.size,
     turns,
     first: active[0] ?? null,
     last: active.at(-1) ?? null,
-    total: spending.total,
-    unpriced: [...spending.unpriced]
-      .map(([model, tokens]) => ({ model, tokens }))
-      .sort((a, b) => b.tokens - a.tokens),
-    told: since === undefined ? toldBy(summed, sessions, spending) : null,
+    total,
+    unpriced: [...unpriced].map(([model, tokens]) => ({ model, tokens })).sort((a, b) => b.tokens - a.tokens),
+    told: since === undefined ? toldBy(summed, costs) : null,
     by,
-    rows: titled(db, by, spending.rows()),
-    agents: byAgent.rows(),
+    rows: titled(db, by, rows.sorted(by)),
+    agents: byAgent.sorted("agent"),
     days: active.map((day) => ({ day, turns: days.get(day)! })),
     hours,
-    friction: frictionIn(db, dataHome, summed, most),
+    friction: frictionIn(db, dataHome, summed, most, slotOf),
     compactions: compactionStats(db, dataHome, { project, since, program }, onProgress),
   }
 }
@@ -137,15 +143,16 @@ export const spanOf = (
   program,
 })
 
-function toldBy({ sessions }: Summed, counted: ReadonlySet<string>, spending: Spending): ToldCost | null {
+/** @param costs by our own reckoning, of the sessions that count */
+function toldBy({ sessions }: Summed, costs: ReadonlyMap<string, number>): ToldCost | null {
   const telling = sessions.flatMap(({ session, told }) =>
-    told === null || !counted.has(session) ? [] : { id: session, cost: told },
+    told === null || !costs.has(session) ? [] : { id: session, cost: told },
   )
   if (telling.length === 0) return null
   return {
     cost: telling.reduce((sum, { cost }) => sum + cost, 0),
     sessions: telling.length,
-    estimated: spending.costOfSessions(telling.map(({ id }) => id)),
+    estimated: telling.reduce((sum, { id }) => sum + costs.get(id)!, 0),
   }
 }
 
@@ -212,15 +219,20 @@ export const gatherFriction = (
   wanted: StatsSpan,
   prices: PriceList,
   most: number,
-): Friction => frictionIn(db, dataHome, sumsOf(db, dataHome, wanted, prices), most)
+): Friction => frictionIn(db, dataHome, sumsOf(db, dataHome, wanted, prices), most, hourFinder())
 
-function frictionIn(db: Database, dataHome: string, { sessions, keep }: Summed, most: number): Friction {
+function frictionIn(
+  db: Database,
+  dataHome: string,
+  { sessions, keep }: Summed,
+  most: number,
+  slotOf: ReturnType<typeof hourFinder>,
+): Friction {
   using readers = new CopyReaders()
   const calls = new WholeCalls(db, dataHome, readers)
-  const slotOf = hourFinder()
   const failuresByHour = Array.from({ length: 24 }, () => 0)
   const tools = new Map<string, ToolTotal>()
-  const files = new Map<string, SummedSession["files"][number]>()
+  const files = new Map<string, SummedFile>()
   let [interrupted, takenBack] = [0, 0]
   for (const one of sessions) {
     interrupted += one.interrupted
@@ -229,7 +241,7 @@ function frictionIn(db: Database, dataHome: string, { sessions, keep }: Summed, 
       const known = tools.get(name) ?? { name, calls: 0, failed: 0 }
       tools.set(name, { name, calls: known.calls + n, failed: known.failed + failed })
     }
-    for (const file of one.files) files.set(file.path, together(files.get(file.path), file))
+    for (const file of one.files) files.set(file[0], together(files.get(file[0]), file))
     for (const [quarter, n] of one.failures) {
       const slot = slotOf(quarter)
       if (slot !== undefined) failuresByHour[slot.hour]! += n
@@ -251,25 +263,38 @@ function frictionIn(db: Database, dataHome: string, { sessions, keep }: Summed, 
     takenBack,
     failuresByHour,
     tools: [...tools.values()].sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)),
-    files: [...files.values()]
-      .sort((a, b) => b.edits - a.edits || (a.path < b.path ? -1 : 1))
-      .slice(0, most)
-      .map(({ latest: _latest, ...file }) => file),
+    files: mostEdited([...files.values()], most).map(([path, edits, failed, turns, handle]) => ({
+      ...{ path, edits, failed, turns, handle },
+    })),
     errors,
   }
 }
 
 type SummedFile = SummedSession["files"][number]
 
-const together = (one: SummedFile | undefined, other: SummedFile): SummedFile =>
-  one === undefined
-    ? other
-    : {
-        ...(one.latest > other.latest ? one : other),
-        edits: one.edits + other.edits,
-        failed: one.failed + other.failed,
-        turns: one.turns + other.turns,
-      }
+function together(one: SummedFile | undefined, other: SummedFile): SummedFile {
+  if (one === undefined) return other
+  const [path, edits, failed, turns, handle, latest] = one
+  const isLater = latest > other[5]
+  return [
+    path,
+    edits + other[1],
+    failed + other[2],
+    turns + other[3],
+    isLater ? handle : other[4],
+    isLater ? latest : other[5],
+  ]
+}
+
+/** Of thousands, only those are put in order that may be among the first. */
+function mostEdited(files: readonly SummedFile[], most: number): SummedFile[] {
+  const edits = new Float64Array(files.map((file) => -file[1])).sort()
+  const least = -(edits[most - 1] ?? 0)
+  return files
+    .filter((file) => file[1] >= least)
+    .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+    .slice(0, most)
+}
 
 /** The same as of one session, and that of the session that had it last. */
 type RecurringError = Omit<ErrorSum, "message" | "solvedIn"> & { readonly latest: ErrorSum }
@@ -318,49 +343,37 @@ export interface SpentRow extends Spent {
   readonly turns: number | null
 }
 
-class Spending {
-  readonly total: Spent = nothing()
-  /** Tokens by model for which no price is known. */
-  readonly unpriced = new Map<string, number>()
-  readonly #by: Period
-  readonly #rows = new Map<string, Sum & { turns: number }>()
-  readonly #sessions = new Map<string, number>()
+type SpentSum = Sum & { turns: number }
 
-  constructor(by: Period) {
-    this.#by = by
-  }
+function addSum(one: Sum, other: Spent): void {
+  one.requests += other.requests
+  one.tokens.input += other.tokens.input
+  one.tokens.output += other.tokens.output
+  one.tokens.cacheCreation += other.tokens.cacheCreation
+  one.tokens.cacheRead += other.tokens.cacheRead
+  one.cost += other.cost
+  one.unpriced += other.unpriced
+}
 
-  requests(whose: Whose, sum: RequestSum, slot: LocalHour | undefined): void {
-    const { model, tokens, cost, unpriced } = sum
-    for (const one of [this.total as Sum, this.#row(keyOf(this.#by, { ...whose, model }, slot))]) {
-      one.requests += sum.requests
-      one.tokens.input += tokens.input
-      one.tokens.output += tokens.output
-      one.tokens.cacheCreation += tokens.cacheCreation
-      one.tokens.cacheRead += tokens.cacheRead
-      one.cost += cost
-      one.unpriced += unpriced
+class SpentRows {
+  readonly #rows = new Map<string, SpentSum>()
+
+  of(key: string): SpentSum {
+    let found = this.#rows.get(key)
+    if (found === undefined) {
+      found = { ...nothing(), turns: 0 }
+      this.#rows.set(key, found)
     }
-    this.#sessions.set(whose.session, (this.#sessions.get(whose.session) ?? 0) + cost)
-    if (unpriced > 0) this.unpriced.set(model, (this.unpriced.get(model) ?? 0) + unpriced)
-  }
-
-  turns(whose: Whose, slot: LocalHour | undefined, n: number): void {
-    if (this.#by !== "model") this.#row(keyOf(this.#by, whose, slot)).turns += n
-  }
-
-  /** Cost by our own reckoning of these sessions together. */
-  costOfSessions(sessions: readonly string[]): number {
-    return sessions.reduce((sum, session) => sum + (this.#sessions.get(session) ?? 0), 0)
+    return found
   }
 
   /** The latest period first; projects, models and sessions by their tokens. */
-  rows(): SpentRow[] {
-    const isTime = ["day", "week", "month"].includes(this.#by)
+  sorted(by: Period): SpentRow[] {
+    const isTime = ["day", "week", "month"].includes(by)
     const rows = [...this.#rows].map(([key, row]) => ({
       key,
       ...row,
-      turns: this.#by === "model" ? null : row.turns,
+      turns: by === "model" ? null : row.turns,
     }))
     return rows.sort((a, b) =>
       isTime
@@ -369,12 +382,6 @@ class Spending {
           : -1
         : allTokens(b.tokens) - allTokens(a.tokens) || (a.key < b.key ? -1 : 1),
     )
-  }
-
-  #row(key: string): Sum & { turns: number } {
-    const found = this.#rows.get(key) ?? { ...nothing(), turns: 0 }
-    this.#rows.set(key, found)
-    return found
   }
 }
 
@@ -394,17 +401,11 @@ export function costsAtListPrices(
   return costs
 }
 
-interface Whose {
-  readonly session: string
-  readonly project: string | null
-  readonly program: string
-  readonly model?: string
-}
-
 function keyOf(
   by: Period,
-  { session, project, program, model = "" }: Whose,
+  { session, project, program }: SummedSession,
   slot: LocalHour | undefined,
+  model: string,
 ): string {
   switch (by) {
     case "day":

@@ -97,6 +97,7 @@ describe("local time", () => {
   /** Moments from 1894 to 2137, as the engine tells them and as we do. */
   const PROGRAM = `
 const { localTimeOf } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/base/local-time.ts"))})
+const { hourFinder } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/cli/stats/activity-grid.ts"))})
 const moments = Array.from({ length: 3000 }, (_, n) => n * 2_555_555_555 - 2_400_000_000_000 + (n % 1000))
 const told = moments.map((ms) => {
   const date = new Date(ms)
@@ -107,7 +108,14 @@ const others = moments.filter((ms, n) => {
   return [year, month, day, hour, minute, second].join() !== told[n]
 })
 const isUtc = told.every((text, n) => Number(text.split(",")[3]) === new Date(moments[n]).getUTCHours())
-console.log(JSON.stringify({ isUtc, others }))
+const slotOf = hourFinder()
+// From June 2025 on, for almost two years.
+const wrong = Array.from({ length: 60_000 }, (_, n) => 1_943_000 + n).filter((quarter) => {
+  const date = new Date(quarter * 15 * 60_000)
+  const { day, hour } = slotOf(quarter)
+  return hour !== date.getHours() || Number(day.slice(8)) !== date.getDate()
+})
+console.log(JSON.stringify({ isUtc, others, wrong }))
 `
 
   /** We ask the C library, because the engine loads data of time zones of its own: 6 to 10 ms for each short command. */
@@ -119,7 +127,7 @@ console.log(JSON.stringify({ isUtc, others }))
       const env = { ...process.env, TZ: zone }
       const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, "-e", PROGRAM], { env })
       expect({ stdout: JSON.parse(stdout.toString()), stderr: stderr.toString(), exitCode }).toEqual({
-        stdout: { isUtc: zone === "UTC", others: [] },
+        stdout: { isUtc: zone === "UTC", others: [], wrong: [] },
         stderr: "",
         exitCode: 0,
       })
