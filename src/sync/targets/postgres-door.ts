@@ -220,7 +220,7 @@ const silent = ({ shown }: ServerAddress, ms: number): CtxError =>
 const hintOf = ({ tls }: ServerAddress): string =>
   tls
     ? "is it PostgreSQL, and does it offer TLS? ?sslmode=disable connects without, so that others on the way can read everything"
-    : "is it PostgreSQL, and does it let you in without TLS? ?sslmode=verify-full connects with it"
+    : "is it PostgreSQL, and does it let you in without TLS? ?sslmode=verify-full connects with TLS"
 
 function trusted(file: string | undefined): { ca?: string } {
   if (file === undefined) return {}
@@ -302,7 +302,7 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
 const WANTS_TLS: Told = [
   "target-denied",
   "the server lets nobody in without TLS",
-  "?sslmode=verify-full in the address, or PGSSLMODE, goes with it",
+  "?sslmode=verify-full in the address, or PGSSLMODE, connects with TLS",
 ]
 
 function serverError(error: unknown, { shown, tls }: ServerAddress): CtxError {
