@@ -11,8 +11,8 @@ test("no file is longer than what one reads in one sitting", () => {
 
 /** As it is, with room for what a new agent or command brings; whoever makes one of them smaller lowers it here. */
 test.each([
-  ["files", 571],
-  ["short", 40],
+  ["files", 570],
+  ["short", 39],
   ["exported", 3221],
   ["once", 1555],
   ["never", 153],

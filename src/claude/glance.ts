@@ -3,9 +3,8 @@
  * and compactions. Searches for two words that such lines contain, and parses only these lines.
  */
 
-import { NEWLINE } from "../base/byte-lines.ts"
 import { isObject, type JsonObject, objectOf, stringOf } from "../record/json.ts"
-import { type LineSpan, lineAt, parsedLine, wantedLines } from "../record/lines-with.ts"
+import { type LineSpan, lineAt, NEWLINE, parsedLine, wantedLines } from "../record/lines-with.ts"
 import { promptTokens, tokenCount, tokensIn } from "../record/token-counts.ts"
 import type { Glance, GlancedCompaction, Usage } from "../record/types.ts"
 

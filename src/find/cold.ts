@@ -8,12 +8,12 @@
  */
 import { type RecordInLine, recordsIn, UNMARKED } from "../agents/agents.ts"
 import { withoutForgedWords } from "../agents/origin.ts"
-import { NEWLINE } from "../base/byte-lines.ts"
 import { parseJson } from "../base/json-files.ts"
 import { compileAsUsual } from "../base/own-program.ts"
 import { cut } from "../base/text.ts"
 import { wordSet } from "../base/words.ts"
 import { objectOf } from "../record/json.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import { HANDLE_PREFIX } from "../record/our-marks.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { forgottenPrompts } from "../vault/forgotten-prompts.ts"

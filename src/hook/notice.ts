@@ -4,8 +4,8 @@
  * the transcript tells of it. Looks at new bytes only, and reads no file as long as hooks have seen them all arrive.
  */
 
-import { NEWLINE } from "../base/byte-lines.ts"
 import { answersLate } from "../record/hook-event.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import type { Taken } from "../vault/capture.ts"
 import type { Stretch } from "../vault/reader.ts"
 import { readPart } from "../vault/source-file.ts"

@@ -3,10 +3,10 @@
  * something noteworthy has happened, without opening the database (docs/adr/0003). Work is O(new bytes).
  */
 
-import { NEWLINE } from "../base/byte-lines.ts"
 import { glance } from "../claude/glance.ts"
 import { type ClaudeLimits, claudeLimits } from "../config/load.ts"
 import type { Config } from "../config/options.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import { contextTokens } from "../record/token-counts.ts"
 import { stateDocument } from "../restore/window/advice.ts"
 import {

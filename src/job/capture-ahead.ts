@@ -8,11 +8,11 @@
  */
 
 import { closeSync, readSync, writeSync } from "node:fs"
-import { NEWLINE } from "../base/byte-lines.ts"
 import { codeOf } from "../base/errors.ts"
 import { tryTo } from "../base/files.ts"
 import { readable } from "../base/libc.ts"
 import { childEnvironment } from "../config/load.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import type { Tail } from "../vault/copy-file.ts"
 import type { Pending } from "../vault/pending.ts"
 import { tailOf } from "../vault/reader.ts"

@@ -1,12 +1,12 @@
 /** Finds every place in the vault, line by line, of a text that should be forgotten. */
 import { shellCommand, toolTarget } from "../agents/tool-kinds.ts"
-import { linesIn } from "../base/byte-lines.ts"
 import { codeOf, messageOf, usageError } from "../base/errors.ts"
 import { statsOf } from "../base/files.ts"
 import { parseJson } from "../base/json-files.ts"
 import { isNotesSession } from "../base/session-id.ts"
 import { type ByteSpan, type LineFinder, skeleton, spanFinder } from "../record/find-text.ts"
 import { isObject, objectOf, stringOf } from "../record/json.ts"
+import { linesIn } from "../record/lines-with.ts"
 import { CLOSE, HANDLE_PREFIX, MARK } from "../record/our-marks.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReader } from "../vault/reader.ts"

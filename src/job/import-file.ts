@@ -1,11 +1,11 @@
 /** Imports one transcript into the vault, slice by slice. Needs no database: the views are the caller's. */
 import { isMade, placeBeside } from "../agents/layouts.ts"
-import { endOfLines, NEWLINE } from "../base/byte-lines.ts"
 import { codeOf, messageOf } from "../base/errors.ts"
 import { statsOf, tryTo } from "../base/files.ts"
 import { isPromptHistory } from "../claude/places.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { HistoryPrompt } from "../record/agent.ts"
+import { endOfLines, NEWLINE } from "../record/lines-with.ts"
 import { wholeRecordsIn } from "../record/whole-records.ts"
 import {
   captureTranscript,

@@ -1,6 +1,5 @@
 /** Removes secrets from everything already archived: vault, views, state files, log. */
 
-import { endOfLines } from "../base/byte-lines.ts"
 import { isMissing, messageOf, throwBusy } from "../base/errors.ts"
 import { writeWhole } from "../base/files.ts"
 import { existsSync, lstatSync, readFileSync, rmSync } from "../base/fs.ts"
@@ -8,6 +7,7 @@ import { fileNamesIn } from "../base/json-files.ts"
 import { logPath } from "../base/log.ts"
 import { join } from "../base/path.ts"
 import type { PathsAndPolicy } from "../config/load.ts"
+import { endOfLines } from "../record/lines-with.ts"
 import { filterText, type SecretSettings } from "../secrets/filter.ts"
 import { sessionOf } from "../vault/capture.ts"
 import { readExactly } from "../vault/copy-file.ts"

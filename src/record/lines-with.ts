@@ -1,7 +1,21 @@
-/** Finds lines of a transcript that contain certain words, without parsing all the others. */
-import { NEWLINE } from "../base/byte-lines.ts"
+/** Lines of a transcript in bytes, and those that contain certain words, without parsing all the others. Pure. */
 import { parseJson } from "../base/json-files.ts"
 import { type JsonObject, objectOf } from "./json.ts"
+
+export const NEWLINE = 0x0a
+
+/** Where the whole lines end: after the last newline; 0 if there is none. */
+export const endOfLines = (bytes: Uint8Array): number => bytes.lastIndexOf(NEWLINE) + 1
+
+/** Each line: its first byte, and the one after its last. That is a newline, or else the line is not whole. */
+export function* linesIn(bytes: Uint8Array): Generator<readonly [from: number, to: number]> {
+  for (let from = 0; from < bytes.length; ) {
+    const newline = bytes.indexOf(NEWLINE, from)
+    const to = newline < 0 ? bytes.length : newline
+    yield [from, to]
+    from = to + 1
+  }
+}
 
 /** Offsets of a line: its first byte, and the one after its newline. */
 export interface LineSpan {

@@ -2,10 +2,9 @@
  * Whether the last restore given to a session has reached its conversation, according to the vault and our own notes.
  */
 
-import { endOfLines } from "../base/byte-lines.ts"
 import { contextsIn, outcomeIn } from "../claude/context-arrived.ts"
 import { objectOf } from "../record/json.ts"
-import { linesWith } from "../record/lines-with.ts"
+import { endOfLines, linesWith } from "../record/lines-with.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { stretchesFrom } from "../vault/reader.ts"
 import type { Database } from "../views/database.ts"

@@ -6,12 +6,12 @@
  */
 
 import { transcriptName } from "../agents/layouts.ts"
-import { endOfLines } from "../base/byte-lines.ts"
 import { closeSync, type FileStats, fstatSync, rmSync, statSync } from "../base/fs.ts"
 import { compileAsUsual } from "../base/own-program.ts"
 import { relative } from "../base/path.ts"
 import { sessionIdOf } from "../base/session-id.ts"
 import type { Paths, Policy } from "../config/load.ts"
+import { endOfLines } from "../record/lines-with.ts"
 import { FILTERED, type FilteredLines, filterLines, hurried, type SecretSettings } from "../secrets/filter.ts"
 import {
   appendFrame,

@@ -1,7 +1,7 @@
 /** Checks one copy, frame by frame, against its own trailers and against the transcript. Holds one frame in memory. */
 import { closeSync, fstatSync } from "node:fs"
-import { endOfLines } from "../base/byte-lines.ts"
 import { messageOf } from "../base/errors.ts"
+import { endOfLines } from "../record/lines-with.ts"
 import { RULES_NUMBER } from "../secrets/rules.ts"
 import { isWholeObject } from "./capture.ts"
 import {

@@ -3,9 +3,9 @@
  * that list, so this is no part of `forgottenOf`.
  */
 import { historyPrompt } from "../agents/agents.ts"
-import { linesIn } from "../base/byte-lines.ts"
 import { HISTORY } from "../base/session-id.ts"
 import type { HistoryPrompt } from "../record/agent.ts"
+import { linesIn } from "../record/lines-with.ts"
 import { FILLER } from "../secrets/fill.ts"
 import { fillLines } from "./tombstone.ts"
 import { type Forgotten, readTombstone, tombstoneCount } from "./tombstones.ts"

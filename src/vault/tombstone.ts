@@ -4,9 +4,10 @@
  * For a text taken out of some lines, the tombstone stores its positions and keyed hashes of those lines. It holds
  * neither the text nor anything from which it could be guessed without the rest of its line.
  */
-import { linesIn } from "../base/byte-lines.ts"
+
 import { CtxError, codeOf, isMissing, messageOf } from "../base/errors.ts"
 import { readFileSync } from "../base/fs.ts"
+import { linesIn } from "../record/lines-with.ts"
 
 /** First byte, and the one after the last. */
 export type FilledSpan = readonly [from: number, to: number]

@@ -3,13 +3,13 @@
  * folder that its transcript names. Until it names one, it could belong to any, so it is not archived yet.
  */
 import { folderInLine, parentTranscript, placeBeside, transcriptName } from "../agents/layouts.ts"
-import { endOfLines } from "../base/byte-lines.ts"
 import { realpathSync } from "../base/fs.ts"
 import { isWithin, literalStart } from "../base/globs.ts"
 import { dirname, fromSystem, isAbsolute, join, withSlashes } from "../base/path.ts"
 import { isPromptHistory } from "../claude/places.ts"
 import type { Paths, Policy } from "../config/load.ts"
 import type { HookEvent } from "../record/hook-event.ts"
+import { endOfLines } from "../record/lines-with.ts"
 import { readExactly } from "../vault/copy-file.ts"
 import { withSource } from "../vault/source-file.ts"
 

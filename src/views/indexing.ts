@@ -1,6 +1,7 @@
 /** Brings what is in the vault into the views. */
-import { NEWLINE } from "../base/byte-lines.ts"
+
 import { CtxError, codeOf } from "../base/errors.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import { type Captured, LONGEST_UNCUT } from "../vault/capture.ts"
 import { doubtCopies, noteCopies } from "../vault/copy-list.ts"
 import { isBesideCopy, isHistoryCopy, vaultFile } from "../vault/layout.ts"

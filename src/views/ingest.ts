@@ -4,12 +4,12 @@
  * Applying a line twice changes nothing, nor does applying a copy of it made by fork or resume (identity.ts).
  */
 import { decodeLine, innerRecords, recordsIn } from "../agents/agents.ts"
-import { NEWLINE } from "../base/byte-lines.ts"
 import { parseJson } from "../base/json-files.ts"
 import { isDayOfPrompts } from "../base/session-id.ts"
 import { wordSet } from "../base/words.ts"
 import { turnAndTaskLines } from "../claude/glance.ts"
 import { isObject } from "../record/json.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import { type Observed, summaryLineOf } from "../record/model-summary.ts"
 import { wholeRecordsIn } from "../record/whole-records.ts"
 import { FILLER } from "../secrets/fill.ts"

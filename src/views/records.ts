@@ -3,7 +3,7 @@
  * which the place is known.
  */
 import { recordsIn } from "../agents/agents.ts"
-import { NEWLINE } from "../base/byte-lines.ts"
+import { NEWLINE } from "../record/lines-with.ts"
 import type { TranscriptRecord } from "../record/types.ts"
 import { vaultFile } from "../vault/layout.ts"
 import { CopyReaders, stretchesFrom } from "../vault/reader.ts"

@@ -1,12 +1,12 @@
 /** `ctxbridge export`: writes a session or turn from the archive, either unchanged or readable. */
 import { agentTitle } from "../../agents/agents.ts"
 import { toolKind } from "../../agents/tool-kinds.ts"
-import { NEWLINE } from "../../base/byte-lines.ts"
 import { CtxError, EXIT, usageError } from "../../base/errors.ts"
 import { resolve } from "../../base/path.ts"
 import { bytes, cut, oneLine } from "../../base/text.ts"
 import type { PathsAndPolicy } from "../../config/load.ts"
 import { startRenewing } from "../../job/spawn.ts"
+import { NEWLINE } from "../../record/lines-with.ts"
 import type { Part } from "../../record/types.ts"
 import { EntryMaker } from "../../sync/entry-maker.ts"
 import { isFetchedCopy, isSuperseded, vaultFile } from "../../vault/layout.ts"

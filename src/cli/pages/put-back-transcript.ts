@@ -12,13 +12,13 @@ import {
   readFileSync,
   rmSync,
 } from "node:fs"
-import { linesIn } from "../../base/byte-lines.ts"
 import { CtxError, codeOf, messageOf } from "../../base/errors.ts"
 import { renameSync } from "../../base/fs.ts"
 import { basename, dirname, join } from "../../base/path.ts"
 import { writeAll } from "../../base/write-output.ts"
 import type { Paths } from "../../config/load.ts"
 import type { AgentPlaces } from "../../record/agent.ts"
+import { linesIn } from "../../record/lines-with.ts"
 import { checkCopy, withTranscript } from "../../vault/check-copy.ts"
 import { vaultFile } from "../../vault/layout.ts"
 import { CopyReader } from "../../vault/reader.ts"

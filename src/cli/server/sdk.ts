@@ -7,8 +7,8 @@ import {
   type Tool as ToolListing,
 } from "@modelcontextprotocol/server"
 import { serveStdio } from "@modelcontextprotocol/server/stdio"
-import { linesIn } from "../../base/byte-lines.ts"
 import { parseJson } from "../../base/json-files.ts"
+import { linesIn } from "../../record/lines-with.ts"
 import type { Answer } from "./tool.ts"
 
 export interface Listing {

@@ -11,12 +11,12 @@
  * its way, or never arrived.
  */
 import { closeSync, fsyncSync, ftruncateSync, openSync, readSync, rmSync } from "node:fs"
-import { endOfLines, linesIn, NEWLINE } from "../../base/byte-lines.ts"
 import { CtxError, codeOf, isMissing, messageOf } from "../../base/errors.ts"
 import { flush, statsOf, tryTo, writePrivate } from "../../base/files.ts"
 import { mkdirSync, renameSync, writeSync } from "../../base/fs.ts"
 import { fileNamesIn, parseJson } from "../../base/json-files.ts"
 import { basename, dirname, join } from "../../base/path.ts"
+import { endOfLines, linesIn, NEWLINE } from "../../record/lines-with.ts"
 import type { ForgottenThere } from "./entry-rules.ts"
 
 /** Bytes after which a writer begins another file: a cloud drive sends a changed file whole. */

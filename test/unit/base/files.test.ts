@@ -12,7 +12,6 @@ import {
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
-import { endOfLines, linesIn } from "../../../src/base/byte-lines.ts"
 import { isMissing } from "../../../src/base/errors.ts"
 import { readOrdinary, readReplaced, replaceSoon } from "../../../src/base/files.ts"
 import {
@@ -23,6 +22,7 @@ import {
   takeFile,
   writeJson,
 } from "../../../src/base/json-files.ts"
+import { endOfLines, linesIn } from "../../../src/record/lines-with.ts"
 import { tempFolder } from "../../support/temp.ts"
 
 /** Small files, replaced while others read them. */

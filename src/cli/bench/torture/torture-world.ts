@@ -1,7 +1,6 @@
 /** A separate environment for one case: plays Claude Code with the compiled binary, and keeps track of what it says. */
 
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { endOfLines } from "../../../base/byte-lines.ts"
 import { isMissing } from "../../../base/errors.ts"
 import { tryTo } from "../../../base/files.ts"
 import { dirname, join } from "../../../base/path.ts"
@@ -9,6 +8,7 @@ import { killAll, processesIn } from "../../../base/processes.ts"
 import { contextIn, FakeTranscript, type HookName, hookPayload } from "../../../claude/fake/transcript.ts"
 import { HOOKS } from "../../../claude/hooks.ts"
 import { isolatedEnvironment } from "../../../config/load.ts"
+import { endOfLines } from "../../../record/lines-with.ts"
 import type { Dice } from "../seeded-random.ts"
 
 interface Ended {
