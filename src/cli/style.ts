@@ -86,5 +86,6 @@ export function cutPath(path: string, room: number): string {
     const shown = cut.find((one) => Bun.stringWidth(one) <= room)
     if (shown !== undefined) return shown
   }
-  return `…${Bun.sliceAnsi(path, 1 - room)}`
+  // Beside a long name of its project, there may be no room at all.
+  return `…${Bun.sliceAnsi(path, 1 - Math.max(room, 2))}`
 }

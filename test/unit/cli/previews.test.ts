@@ -425,6 +425,8 @@ describe("terminal text", () => {
       ["src/cli/commands/show.ts", 15, "src/…/show.ts"],
       ["/home/me/commands/show.ts", 12, "/…/show.ts"],
       ["src/a-name-that-is-long.test.ts", 14, "…-long.test.ts"],
+      ["src/cli/commands/show.ts", 1, "…s"],
+      ["src/cli/commands/show.ts", -7, "…s"],
     ])("%s in %d columns is %s", (path, room, shown) => expect(cutPath(path, room)).toBe(shown))
 
     test("as an address, everything is encoded that is no name", () => {
