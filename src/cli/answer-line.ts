@@ -16,7 +16,7 @@ import { openCurrent } from "../views/open-current.ts"
 import { wholePath } from "./block.ts"
 import type { Context } from "./command.ts"
 import { agentWanted, knownProject, projectWanted } from "./project-wanted.ts"
-import { ago, type Screen, screenOf, wrappedIn } from "./screen.ts"
+import { ago, type Screen, screenOf, wrapped, wrappedIn } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 import { dotted, fit, indented } from "./style.ts"
 
@@ -62,10 +62,11 @@ export function answerLine<T extends LinesOrigin>(
     const showPath = pathShower(context, env.cwd, db)
     for (const [n, one] of found.entries()) {
       if (n > 0) out.print("")
-      out.print([
+      const lines = [
         ...renderOrigin({ file, path, showPath }, one, screen, labels),
         ...render(one, screen, labels),
-      ])
+      ]
+      out.print(out.terminal ? lines.flatMap((line) => wrapped(line, screen.columns)) : lines)
     }
     if (touched.length > 0)
       out.print([

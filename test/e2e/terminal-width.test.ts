@@ -1,6 +1,6 @@
 /** Every line fits into the terminal. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { binary } from "../support/binary.ts"
 import { Machine } from "../support/machine.ts"
@@ -123,6 +123,30 @@ test.each([40, 80])(
       })
       for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(cols)
     }
+  },
+)
+
+/** The place of the line was broken wherever the terminal ended. */
+test.each(["blame", "why"])(
+  "%s of a line in a folder with a long name fits into 40 columns",
+  async (command) => {
+    using machine = new Machine()
+    const path = "src/a-folder-with-a-long-name/retry-policy.test.ts"
+    const file = join(machine.cwd, path)
+    mkdirSync(join(file, ".."), { recursive: true })
+    writeFileSync(file, "export const attempts = 3\n")
+    const input = { file_path: file, old_string: "attempts = 2", new_string: "attempts = 3" }
+    const session = machine
+      .session()
+      .turn("Mend the retries", [{ tool: "Edit", input, output: "ok" }], "Mended.")
+    await machine.hook("stop", session.flush())
+    const { code, text } = await runAtTerminal(machine, [command, `${path}:1`], { cols: COLUMNS })
+    const lines = text.split("\r\n")
+    expect({ code, lines }).toMatchObject({
+      code: 0,
+      lines: expect.arrayContaining(["src/a-folder-with-a-long-name/", "retry-policy.test.ts:1"]),
+    })
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(COLUMNS)
   },
 )
 

@@ -238,7 +238,7 @@ function showAround(context: Context, db: Database, turn: Turn, around: number):
   out.json({ handle, session, program, turns })
   if (out.wantsJson) return
   const { style, columns, now } = screenOf(out)
-  const showPath = pathShower(context)
+  const showPath = pathShower(context, findSessions(db, session)[0]?.cwd ?? context.env.cwd)
   if (program !== UNMARKED) out.print(style.dim(`A session of ${agentTitle(program)}`))
   for (const one of turns) {
     const figures = dotted(
