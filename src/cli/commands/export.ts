@@ -175,10 +175,15 @@ function* lines(
   { isConversation, onTurn }: { isConversation: boolean; onTurn: () => void },
 ): Generator<string> {
   const labels = readLabels(dataHome)
+  let last: string | undefined
   const [head, body] = format === "md" ? [sessionMarkdown, turnMarkdown] : [sessionLine, turnLines]
   for (const selection of selections) {
     for (const { session, turns } of turnsOfSelection(db, dataHome, selection)) {
-      if (session !== undefined) yield head(session, lineageOf(db, session.id))
+      // Who reads a turn wants to know where it is from; programs have that in each of its lines.
+      const [whose] =
+        selection.kind === "turn" && format === "md" ? findSessions(db, selection.turn.session) : [session]
+      if (whose !== undefined && whose.id !== last) yield head(whose, lineageOf(db, whose.id))
+      last = whose?.id
       for (const turn of turns) {
         onTurn()
         yield* body(isConversation ? spokenTurn(turn) : turn, labels.on(turn.handle))

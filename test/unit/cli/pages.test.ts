@@ -515,6 +515,24 @@ describe("export", () => {
       )
     })
 
+    test("turns stand below the head of their session, once", async () => {
+      using machine = new Inside()
+      const one = machine.session().turn("Mend the kite").turn("Paint it").flush()
+      const two = machine.session().turn("Fly it").flush()
+      expect((await cli(machine, "import")).code).toBe(0)
+      const handles = async (session: string): Promise<string[]> =>
+        JSON.parse((await cli(machine, "show", session, "--json")).stdout).turns.map(
+          ({ handle }: { handle: string }) => handle,
+        )
+      const all = [...(await handles(one.session)), ...(await handles(two.session))]
+      const { stdout } = await cli(machine, "export", ...all)
+      expect(stdout).toStartWith(`# Mend the kite\n\n- session: ${one.session}\n- folder: `)
+      expect(stdout.split("\n").filter((line) => /^(?:#+|- session:) /.test(line))).toEqual([
+        ...["# Mend the kite", `- session: ${one.session}`, "## 1. Mend the kite", "## 2. Paint it"],
+        ...["# Fly it", `- session: ${two.session}`, "## 1. Fly it"],
+      ])
+    })
+
     test("an open fence ends with its answer", async () => {
       using machine = new Inside()
       const session = machine.session()
