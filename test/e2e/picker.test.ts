@@ -179,7 +179,7 @@ describe.skipIf(!hasTmux)("in tmux (needs tmux)", () => {
       tmux.press("Space")
       await tmux.sees("The proxy closes it.")
       tmux.resize(39, 9)
-      isGolden("39x9", await tmux.sees("This terminal has 39x9."))
+      isGolden("39x9", await tmux.sees("Too small: 39x9."))
       tmux.resize(40, 10)
       await tmux.sees("The proxy closes it.")
     })

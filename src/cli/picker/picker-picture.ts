@@ -60,9 +60,10 @@ export function pickerPicture(state: PickerState, screen: PickerScreen): Picture
   return { lines, cursor: { row: 0, column: layout === undefined ? 0 : queryRow.cursor } }
 }
 
+/** In few columns: there may be no more. */
 const tooSmall = ({ columns, rows }: PickerState): Styled[][] => [
-  [styled(`This terminal has ${columns}x${rows}.`)],
-  [styled(`The picker needs ${LEAST.columns}x${LEAST.rows}.`)],
+  [styled(`Too small: ${columns}x${rows}.`)],
+  [styled(`It needs ${LEAST.columns}x${LEAST.rows}.`)],
   [styled("Esc quits.")],
 ]
 

@@ -51,8 +51,9 @@ describe("where there is nothing", () => {
     [pickerState([]), "Nothing to show"],
     [pickerState([], { line: lineWith("x") }), "Nothing matches"],
     [pickerState(undefined, { problem: ["Nothing is archived yet."] }), "Nothing is archived yet."],
-    [pickerState([], { columns: 39 }), "The picker needs 40x10."],
-    [pickerState([], { rows: 9 }), "This terminal has 80x9."],
+    [pickerState([], { columns: 39 }), "It needs 40x10."],
+    [pickerState([], { columns: 17 }), "Too small: 17x24.\nIt needs 40x10.\nEsc quits."],
+    [pickerState([], { rows: 9 }), "Too small: 80x9."],
   ])("%#: %s", (state, expected) => {
     expect(pickerPicture(state, screen()).lines.map(plain).join("\n")).toContain(expected)
   })
