@@ -119,13 +119,16 @@ interface DemoReport {
   readonly ms: number
 }
 
+/** How long ago the session began, in ms: its last line is not to be in the future. */
+const AGO = 120_000
+
 /** @param folder an empty folder for everything that the demo writes */
 async function runDemo(folder: string): Promise<DemoReport & { readonly receipt: Receipt | undefined }> {
   const start = performance.now()
   const env = isolatedEnvironment(folder)
   const { paths } = loadSettings(undefined, env)
   const cwd = join(folder, PROJECT)
-  const session = demoSession(crypto.randomUUID(), cwd, Date.now() - 3_600_000)
+  const session = demoSession(crypto.randomUUID(), cwd, Date.now() - AGO)
   const transcript = join(transcriptsFolder(paths.claudeDir), "-linkbox", `${session.id}.jsonl`)
   mkdirSync(cwd, { recursive: true })
   mkdirSync(dirname(transcript), { recursive: true })
