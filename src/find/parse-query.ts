@@ -278,6 +278,10 @@ function termsOf(tokens: readonly Token[], strict: boolean): Term[] {
         found.set(isPrefix ? `${word}*` : word, { word, isPrefix, typed: token.text })
     }
     found.set(`${prefix}*`, { word: prefix, isPrefix: true, typed: token.text })
+    // `pull_request` is in the index as a word of its own, too.
+    const names = isAscii(token.text) ? namesIn(token.text).map(({ words }) => words) : []
+    const joined = names.length === 1 && names[0]!.length > 1 ? names[0]!.at(-1)! : prefix
+    found.set(`${joined}*`, { word: joined, isPrefix: true, typed: token.text })
   }
   const terms = [...(found.size > 0 ? found : dull).values()]
   if (terms.length <= MOST_TERMS) return terms

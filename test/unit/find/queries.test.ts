@@ -647,6 +647,19 @@ describe("exact", () => {
     expect(note).toBeUndefined()
   })
 
+  test("the beginning of a name whose parts are joined by a sign comes before what has both parts", async () => {
+    using machine = new Inside()
+    const said = machine.session().turn("The loom runs at every warp_thread_count now").flush()
+    const files = [said.path]
+    for (let n = 0; n < 9; n++)
+      files.push(machine.session().turn(`Warp ${n}: the warp is there, thin and thick`).flush().path)
+    expect(await run(["import", ...files], machine)).toMatchObject({ code: 0, stderr: "" })
+    for (const prefix of ["warp_th*", "warp-th*", "warp_thread_c*"]) {
+      const { hits } = await search(machine, prefix)
+      expect(hits[0]).toMatchObject({ session: said.session })
+    }
+  })
+
   test("pasted data comes first where it stands so, whoever else has both words", async () => {
     using machine = new Inside()
     const said = machine.session().turn('Set `"mode": "full"` in the settings').flush()
