@@ -1,6 +1,6 @@
 /** Where no byte can be written. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs"
+import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { HookName } from "../../src/claude/fake/transcript.ts"
 import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/cli/bench/torture/case-disk.ts"
@@ -113,6 +113,30 @@ describe("no room for an index of the log", () => {
       expect((await run(["import"], { env, cwd: machine.cwd })).stdout).toContain("\nNothing was archived\n")
     },
   )
+})
+
+/** As after an import whose database had no room, or with copies put back from a backup. */
+test("verify counts what the database does not know of", async () => {
+  using machine = new Machine()
+  machine.session().turn("The walrus sleeps.").flush()
+  const called = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+  expect(await called("import")).toMatchObject({ code: 0 })
+  const known = machine.session().turn("The ermine wakes.").flush()
+  const elsewhere = join(machine.root, "elsewhere")
+  const env = { ...machine.env, CTXBRIDGE_HOME: elsewhere }
+  expect(await run(["import", known.path], { env, cwd: machine.cwd })).toMatchObject({ code: 0 })
+  cpSync(join(elsewhere, "vault"), join(machine.dataHome, "vault"), { recursive: true })
+
+  expect(JSON.parse((await called("verify", "--json")).stdout)).toMatchObject({
+    ok: true,
+    views: { transcripts: 1, bytes: statSync(known.path).size },
+  })
+  expect(await called("verify")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nThe database is 1\.\d KB behind, in 1 transcript\.\n/),
+  })
+  expect(await called("rebuild")).toMatchObject({ code: 0 })
+  expect((await called("verify")).stdout).not.toContain("behind")
 })
 
 /** No file may grow. */

@@ -10,7 +10,7 @@ import { sizeOf } from "../../job/import-file.ts"
 import { forgottenTranscript } from "../../vault/capture.ts"
 import { acceptLosses } from "../../vault/copy-list.ts"
 import { besideTranscript } from "../../vault/files-beside.ts"
-import { findLosses } from "../../vault/lost-copies.ts"
+import { findLosses, type KnownCopy } from "../../vault/lost-copies.ts"
 import type { Forgotten } from "../../vault/tombstones.ts"
 import { isFine, type Verified, type VerifyReport, verify } from "../../vault/verify-vault.ts"
 import { type Backlog, backlog } from "../../views/backlog.ts"
@@ -69,11 +69,28 @@ export default {
       env.dataHome,
       damaged.flatMap(({ copy }) => copy ?? []),
     )
-    out.print(renderVerify(report, views?.behind, createStyle(out.color)))
-    out.json({ ...report, views: views?.behind ?? null })
+    const behind = views && behindVault(views, report)
+    out.print(renderVerify(report, behind, createStyle(out.color)))
+    out.json({ ...report, views: behind ?? null })
     return report.ok ? EXIT.ok : EXIT.failed
   },
 } satisfies Command
+
+/** The database does not know of copies whose indexing has not even begun. */
+function behindVault(
+  { behind, known }: { readonly behind: Backlog["views"]; readonly known: readonly KnownCopy[] },
+  report: VerifyReport,
+): Backlog["views"] {
+  const copies = new Set(known.map(({ copy }) => copy))
+  const unknown = report.transcripts.filter(
+    ({ copy, state, archived }) =>
+      copy !== undefined && !copies.has(copy) && archived > 0 && state !== "damaged" && state !== "lost",
+  )
+  return {
+    transcripts: behind.transcripts + unknown.length,
+    bytes: unknown.reduce((sum, { archived }) => sum + archived, behind.bytes),
+  }
+}
 
 /** What a transcript is made of says what folder it is of. */
 const isLeftOut = (env: Environment, path: string): boolean =>
