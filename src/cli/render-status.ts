@@ -28,6 +28,8 @@ import { besideWords } from "./transcripts-named.ts"
 interface StatusReport extends ArchiveStatus {
   readonly dataHome: string
   readonly exists: boolean
+  /** Why nothing can be archived there; null if nothing is known to be in the way. */
+  readonly unwritable: string | null
   /** What is kept elsewhere because the data folder cannot be written. */
   readonly spool: readonly SpoolStatus[]
   /** Number of sessions with something forgotten, and of those where forgetting is not finished. */
@@ -95,6 +97,7 @@ export function renderStatus(status: StatusReport, screen: Screen): string[] {
       ["data", safe(status.dataHome) + (status.exists ? "" : " (does not exist yet)")],
       ...archivePairs(status, screen.now),
       ...usePairs(status.use),
+      ...(status.unwritable === null ? [] : [["writable", `no: ${status.unwritable}`] as const]),
       ...spoolPairs(status),
       ...restorePairs(status.lastRestore, screen.now),
       ...forgottenPairs(status.forgotten),
@@ -535,6 +538,8 @@ function problemsOf(status: StatusReport, { now, showPath }: StatusLook): string
     vault.problem !== null && `vault: ${vault.problem}: ctxbridge doctor`,
     status.missing > 0 && `${count(status.missing, "copy", "copies")} lost: ctxbridge verify`,
     database.problem !== null && `database: ${database.problem}: ctxbridge doctor`,
+    // What waits in a spool has its own reason, and says what to do.
+    spool.length === 0 && status.unwritable !== null && `${status.unwritable}: ctxbridge doctor`,
     ...spool.map(
       ({ folder, bytes: size, reason }) =>
         `${bytes(size)} kept in ${showPath(folder)}${reason === null ? "" : ` (${reason.message})`}: make ${showPath(status.dataHome)} writable`,

@@ -532,9 +532,10 @@ test("what waits in a spool is reported", () => {
 })
 
 test("little room is a warning, none a failure", () => {
-  expect(spaceFinding(5e9).state).toBe("ok")
-  expect(spaceFinding(5e8)).toMatchObject({ state: "warn", text: "only 500 MB free where the archive is" })
-  expect(spaceFinding(1e6).state).toBe("fail")
+  const found = (free: number) => spaceFinding("/", free)
+  expect(found(5e9).state).toBe("ok")
+  expect(found(5e8)).toMatchObject({ state: "warn", text: "only 500 MB free where the archive is" })
+  expect(found(1e6).state).toBe("fail")
 })
 
 test("a PATH with no ctxbridge, or another one, is a warning", async () => {

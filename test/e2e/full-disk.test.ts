@@ -1,6 +1,16 @@
 /** Where no byte can be written. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test"
-import { closeSync, copyFileSync, cpSync, existsSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs"
+import {
+  closeSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import type { HookName } from "../../src/claude/fake/transcript.ts"
 import { fillDisk, MOUNTS_REFUSED, smallDisk } from "../../src/cli/bench/torture/case-disk.ts"
@@ -113,6 +123,29 @@ describe("no room for an index of the log", () => {
       expect((await run(["import"], { env, cwd: machine.cwd })).stdout).toContain("\nNothing was archived\n")
     },
   )
+
+  test.skipIf(!mountable)(`status knows what doctor knows (skipped where ${MOUNTS_REFUSED})`, async () => {
+    using machine = new Machine()
+    const folder = join(machine.root, "full")
+    mkdirSync(folder)
+    using _disk = smallDisk(folder, 4 << 20)
+    await archive(machine, folder)
+    using _ballast = fillDisk(folder)
+    const env = { ...machine.env, CTXBRIDGE_HOME: folder }
+    const { stdout } = await run(["status"], { env, cwd: machine.cwd })
+    expect(stdout).toMatch(/^problems +only 0 B free where the archive is: ctxbridge doctor/m)
+  })
+})
+
+test("status tells that the data folder cannot be made", async () => {
+  using machine = new Machine()
+  writeFileSync(join(machine.root, "file"), "")
+  const env = { ...machine.env, CTXBRIDGE_HOME: join(machine.root, "file", "archive") }
+  const called = (...args: string[]) => run(args, { env, cwd: machine.cwd })
+  const text = "the data folder cannot be written"
+  expect((await called("status")).stdout).toMatch(new RegExp(`^problems .*${text}: ctxbridge doctor`, "m"))
+  expect((await called("status", "-v")).stdout).toMatch(new RegExp(`^writable +no: ${text}$`, "m"))
+  expect(JSON.parse((await called("status", "--json")).stdout)).toMatchObject({ unwritable: text })
 })
 
 /** As after an import whose database had no room, or with copies put back from a backup. */

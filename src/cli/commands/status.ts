@@ -33,6 +33,7 @@ import { type ProjectUse, useOfProject } from "../../views/queries/token-use.ts"
 import { spoolStatus } from "../../views/spool.ts"
 import { currentTranscript } from "../../views/transcript-rows.ts"
 import { type Command, type Environment, flag } from "../command.ts"
+import { canBeWritten, spaceFinding } from "../doctor/folder-checks.ts"
 import { type BackendStatus, renderStatus, renderStatusShort, shownOptions } from "../render-status.ts"
 import { screenOf } from "../screen.ts"
 import { pathShower } from "../shown-path.ts"
@@ -66,6 +67,7 @@ export default {
       dataHome,
       exists: existsSync(dataHome),
       ...known,
+      unwritable: obstacle(dataHome),
       spool: spoolStatus(env),
       excluded: env.exclude,
       forgotten: { sessions: tombstoneCount(dataHome), unfinished: unfinished(dataHome).length },
@@ -91,6 +93,13 @@ export default {
     out.json(status)
   },
 } satisfies Command
+
+/** What keeps hooks from writing to the archive, as far as it can be told without writing. */
+function obstacle(dataHome: string): string | null {
+  if (!canBeWritten(dataHome)) return "the data folder cannot be written"
+  const space = tryTo(() => spaceFinding(dataHome))
+  return space?.state === "fail" ? space.text : null
+}
 
 /** By the configuration alone: nobody is asked. */
 function backendStatus(env: Environment): BackendStatus {

@@ -30,7 +30,12 @@ export function folderChecks(patient: Patient): Finding[] {
   const entries = [...new Set([patient.dataHome, patient.stateHome])].flatMap((folder) => entriesOf(folder))
   // The state folder may be inside the data folder.
   const unique = [...new Map(entries.map((entry) => [entry.path, entry])).values()]
-  return [privacy(unique), access(patient, unique), leftovers(patient, unique), space(patient)]
+  return [
+    privacy(unique),
+    access(patient, unique),
+    leftovers(patient, unique),
+    spaceFinding(patient.dataHome),
+  ]
 }
 
 /** The folder and everything in it; empty if it does not exist. Links in it are not followed. */
@@ -172,13 +177,13 @@ function leftovers({ dataHome, now }: Patient, entries: readonly Entry[]): Findi
 const LITTLE = 1_000_000_000
 const ALMOST_NONE = 50_000_000
 
-function space({ dataHome }: Patient): Finding {
-  const { bavail, bsize } = statfsSync(existingAbove(dataHome, statSync))
-  return spaceFinding(bavail * bsize)
+/** Bytes that this user can still write. */
+function freeAt(folder: string): number {
+  const { bavail, bsize } = statfsSync(existingAbove(folder, statSync))
+  return bavail * bsize
 }
 
-/** @param free bytes that this user can still write */
-export function spaceFinding(free: number): Finding {
+export function spaceFinding(dataHome: string, free = freeAt(dataHome)): Finding {
   const text = `${bytes(free)} free`
   if (free >= LITTLE) return finding("space", "ok", text)
   return finding("space", free < ALMOST_NONE ? "fail" : "warn", `only ${text} where the archive is`, {
