@@ -23,6 +23,25 @@ import { contextOf, type Machine } from "../../support/machine.ts"
 import { lookAtPictures, PIXEL } from "../../support/pictures.ts"
 import { Transcript } from "../../support/transcript.ts"
 
+test("the page of sessions has each on the day on which it was last active, the last one first", async () => {
+  using machine = new Inside()
+  const [long, short] = [1, 2].map((day) => machine.session({ start: Date.UTC(2026, 2, day, 12) }))
+  const timestamp = "2026-03-05T12:00:00.000Z"
+  long!
+    .turn("A long one")
+    .line({ type: "user", timestamp, message: { role: "user", content: "More" } })
+    .flush()
+  short!.turn("A short one").flush()
+  await run(["import"], machine)
+  const { index } = JSON.parse((await run(["open", "--json"], machine)).stdout)
+  expect(readFileSync(index, "utf8").match(/<h2>2026-03-\d\d|<b>A (?:long|short) one/g)).toEqual([
+    "<h2>2026-03-05",
+    "<b>A long one",
+    "<h2>2026-03-02",
+    "<b>A short one",
+  ])
+})
+
 /** `ctxbridge open` and `export --html`: what is in a page, and where pages go. */
 describe("open", () => {
   const TASK = "Look for every zebra in the code, and say where it is."

@@ -27,7 +27,7 @@ export interface ProjectData {
   /** Its folder. */
   readonly folder: string
   readonly name: string
-  /** Newest first. */
+  /** The last active first. */
   readonly sessions: readonly ListedSession[]
   /** By name. */
   readonly files: readonly ListedFile[]
@@ -44,7 +44,8 @@ export const projectPage = (data: ProjectData, words: PageWords, version: string
   documentHtml(data.name, version, body(data, words), LIST)
 
 function* body({ folder, name, sessions, files }: ProjectData, words: PageWords): Generator<Html> {
-  const days: Day[] = [...Map.groupBy(sessions, ({ session }) => words.day(session.started ?? session.ended))]
+  const dayOf = ({ session }: ListedSession): string => words.day(lastActive(session))
+  const days: Day[] = [...Map.groupBy(sessions, dayOf)]
     .map(([day, all]) => ({ day, sessions: all }))
     .toSorted((a, b) => (a.day < b.day ? 1 : -1))
   const sum = (of: (session: CountedSession) => number): number =>
@@ -70,7 +71,6 @@ ${listTools(sessions)}
 ${timeline(days, words)}
 `
   const most = Math.max(1, ...sessions.map(({ session }) => session.turns))
-  const dayOf = ({ session }: ListedSession): string => words.day(session.started ?? session.ended)
   const pinned = sessions.filter(({ label }) => label?.pinned)
   if (pinned.length > 0) {
     yield html`<section class="day group"><h2>Pinned <span class="sum">${dayFacts(pinned, words)}</span></h2>\n`
@@ -86,6 +86,9 @@ ${timeline(days, words)}
   }
   yield html`${filesHtml(files, words)}</div></main></div>\n`
 }
+
+/** As lists of sessions are ordered: what goes on for days is where it was left. */
+const lastActive = ({ started, ended }: Session): string | null => ended ?? started
 
 /** Those that a fork shares with its origin are the origin's. */
 const ownTurns = ({ turns, shared }: CountedSession): number => turns - shared
@@ -119,11 +122,11 @@ function sessionRow(
   most: number,
   words: PageWords,
 ): Html {
-  const { title, firstPrompt, turns, errors, branch, program, started } = session
+  const { title, firstPrompt, turns, errors, branch, program } = session
   const tokens = tokensOf(session)
   const facts: Content[] = [
     ...labelWords(label).map((one) => html`<b>${one}</b>`),
-    words.hour(started),
+    words.hour(lastActive(session)),
     program !== UNMARKED && agentTitle(program),
     project,
     count(turns, "turn"),
