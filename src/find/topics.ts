@@ -39,15 +39,27 @@ interface PathContext {
   readonly home: string
 }
 
-/** Files that the text names come first, then those of the topic that it is. */
+/**
+ * Files that the text names come first, then those of the topic that it is. What commands alone had is last of those that
+ * are named, or of all if only a word names it: it may be no file, as the path of a page.
+ */
 export function filesOfTopic(
   { db, dataHome, readers, text, project, program }: Topic,
   { folder, home }: PathContext,
 ): TopicFile[] {
-  const named = filesNamed(touchesOf(db, typedPath(text, folder, home), { project, program }, true))
+  const touches = touchesOf(db, typedPath(text, folder, home), { project, program }, true)
+  const known = new Set(
+    touches.filter(({ ops }) => ops.some((op) => op !== "command")).map(({ path }) => path),
+  )
+  const [files, mentions] = [true, false].map((is) => touches.filter(({ path }) => known.has(path) === is))
+  const isPath = /[./]/.test(text)
   const { turns } = rankedTurns(db, dataHome, { query: text, project, program }, readers)
-  const names = new Set(named.map(({ path }) => path))
-  return [...named, ...filesAbout(db, text, turns.slice(0, TURNS)).filter(({ path }) => !names.has(path))]
+  const all: TopicFile[] = [
+    ...filesNamed([...files!, ...(isPath ? mentions! : [])]),
+    ...filesAbout(db, text, turns.slice(0, TURNS)),
+    ...filesNamed(isPath ? [] : mentions!).map(({ named: _, ...file }) => ({ ...file, score: 0 })),
+  ]
+  return [...Map.groupBy(all, ({ path }) => path).values()].map(([first]) => first!)
 }
 
 /* Files related to a topic, found through the turns about it; and the turns that touched a file. */

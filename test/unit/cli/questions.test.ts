@@ -382,6 +382,11 @@ describe("files of a name", () => {
     session
       .turn("Tidy up", [touch("Write", "/srv/src/config.ts"), touch("Read", "/srv/test/config.ts")])
       .turn("Look again", [touch("Read", "/srv/src/config.ts")])
+      .turn("Is the kestrel shown? The kestrel is of kestrel.ts.", [
+        touch("Edit", "/srv/kestrel.ts"),
+        { tool: "Bash", input: { command: "curl http://localhost/kestrel -o /kestrel" }, output: "ok" },
+        { tool: "Bash", input: { command: "cat /kestrel" }, output: "ok" },
+      ])
       .flush()
     await machine.hook("stop", session)
   })
@@ -420,6 +425,13 @@ describe("files of a name", () => {
     const one = (await asked("src/config.ts")).split("\n")
     expect(one.slice(2, 4)).toEqual(["", "Others that turns about it touched:"])
     expect(await asked("why", "does", "it", "not", "load")).not.toContain("Others")
+  })
+
+  test("what only commands had comes last, unless a path names it", async () => {
+    const paths = async (...words: string[]): Promise<string[]> =>
+      JSON.parse(await asked(...words, "--json")).found.map(({ path }: { path: string }) => path)
+    expect(await paths("kestrel")).toEqual(["/srv/kestrel.ts", "/kestrel"])
+    expect((await paths("/kestrel"))[0]).toBe("/kestrel")
   })
 
   test("a topic names no file", async () => {
