@@ -74,19 +74,20 @@ interface Token {
 }
 
 const OPERATORS: readonly string[] = ["AND", "OR", "NOT"]
-/** Who may say something. */
-export const ROLES = ["human", "assistant", "tool", "host"] as const
+/** Who may say something, as people call it and as it is kept. */
+export const ROLES = { human: "human", assistant: "assistant", tool: "tool", "claude-code": "host" } as const
 /** Other words for these. */
-export const ALSO_ROLES: Readonly<Record<string, (typeof ROLES)[number]>> = {
+export const ALSO_ROLES: Readonly<Record<string, keyof typeof ROLES>> = {
   user: "human",
   claude: "assistant",
   model: "assistant",
   agent: "assistant",
   ai: "assistant",
-  system: "host",
+  system: "claude-code",
+  host: "claude-code",
 }
 /** `role:admin` is about something else. */
-const FIELD = /^(?:role:(?:human|assistant|tool|host)\W*$|tool:.)/i
+const FIELD = /^(?:role:(?:human|assistant|tool|host|claude-code)\W*$|tool:.)/i
 
 function tokenize(text: string): Token[] {
   const tokens: Token[] = []
@@ -152,7 +153,12 @@ const all = (nodes: readonly Node[]): Node | undefined =>
 function nodeOf({ kind, text }: Token): Node | undefined {
   if (kind === "field") {
     const colon = text.indexOf(":")
-    return { kind, field: text.slice(0, colon).toLowerCase() as Field, value: text.slice(colon + 1) }
+    const [field, value] = [text.slice(0, colon).toLowerCase() as Field, text.slice(colon + 1)]
+    return {
+      kind,
+      field,
+      value: field === "role" ? value.replace(/^claude-code/i, ROLES["claude-code"]) : value,
+    }
   }
   const words = wordsOf(text)
   if (words.length === 0) return undefined

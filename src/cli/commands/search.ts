@@ -41,6 +41,7 @@ const PIPE_COLUMNS = 160
 /** UTF-16 units of a query that are repeated. */
 const TOLD = 200
 
+const ROLE_WORDS = Object.keys(ROLES) as (keyof typeof ROLES)[]
 const MODES = ["auto", "lexical", "semantic", "hybrid"] as const
 
 export default {
@@ -59,7 +60,7 @@ export default {
     session: naming("session", "In this session and its subagents", "ID"),
     since: option("From this date or age on (2026-03-02, 7d)", "WHEN"),
     until: option("Before this date or age", "WHEN"),
-    role: option("Who said it", ROLES.join("|")),
+    role: option("Who said it", ROLE_WORDS.join("|")),
     tool: naming("tool", "Calls of this tool, and their results", "NAME", "t"),
     file: option("In turns that touched this file", "PATH"),
     tag: naming("tag", "In turns with this tag (ctxbridge tag), or of sessions with it", "NAME"),
@@ -247,9 +248,10 @@ function observedIn({ args }: Context): ObservationType | undefined {
 function narrowingOf({ args, env }: Context, now: number) {
   const span = spanGiven(timeArg(args, "since", now), timeArg(args, "until", now), "--")
   const file = stringArg(args, "file")
+  const role = oneOf(args, "role", ROLE_WORDS, ALSO_ROLES)
   return {
     ...span,
-    role: oneOf(args, "role", ROLES, ALSO_ROLES),
+    role: role && ROLES[role],
     tool: stringArg(args, "tool"),
     file: file && typedPath(file, env.cwd, env.home),
     error: args["error"] === true,

@@ -7,6 +7,7 @@ import type { Config } from "../../config/options.ts"
 import { correctionNote, LOOSE_NOTE } from "../../find/corrected-query.ts"
 import type { Hit } from "../../find/hit.ts"
 import { type Narrowing, typedPath } from "../../find/narrowing.ts"
+import { ROLES } from "../../find/parse-query.ts"
 import { previewTurn } from "../../find/preview-turn.ts"
 import type { VectorChild } from "../../find/query-vectors.ts"
 import { type Begun, begun, type FoundTurns } from "../../find/search-turns.ts"
@@ -289,7 +290,7 @@ export class PickerArchive {
       project,
       session,
       program: typed.agent === undefined ? undefined : program,
-      role: chosen.role,
+      role: chosen.role && ROLES[chosen.role],
       tool: chosen.tool,
       since: typed.since ?? (chosen.since && momentOf(chosen.since, now)),
       until: typed.until,

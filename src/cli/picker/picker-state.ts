@@ -8,13 +8,11 @@ import type { SessionSummary } from "../../find/session-summary.ts"
 import type { KeyInput } from "./key-decoder.ts"
 import type { QueryLine } from "./query-line.ts"
 
-type Role = (typeof ROLES)[number]
-
 /** Filters that keys choose; those that are typed come besides. */
 export interface ChosenFilters {
   /** Only the project of the folder that the picker was started in. */
   readonly isHere: boolean
-  readonly role: Role | undefined
+  readonly role: keyof typeof ROLES | undefined
   readonly tool: string | undefined
   readonly since: string | undefined
   readonly errors: boolean

@@ -25,7 +25,10 @@ type Updated = readonly [state: PickerState, effects: readonly PickerEffect[]]
 const WHEEL = 3
 /** Tools that can be chosen by a key; others are typed. */
 const MOST_TOOLS = 8
-const ROLE_CHOICES: readonly ChosenFilters["role"][] = [undefined, ...ROLES]
+const ROLE_CHOICES: readonly ChosenFilters["role"][] = [
+  undefined,
+  ...(Object.keys(ROLES) as (keyof typeof ROLES)[]),
+]
 const SINCE_CHOICES: readonly ChosenFilters["since"][] = [undefined, "1d", "7d", "30d"]
 /** How many times more turns are asked for at the end of the list. */
 const MORE = 4

@@ -149,7 +149,7 @@ export const PICKER_KEYS: readonly PickerKey[] = [
   { action: "take-command", keys: ["ctrl-x"], about: "Copy the turn's last command", printing: "Print it" },
   { action: "take-path", keys: ["ctrl-f"], about: "Copy the path of its last file", printing: "Print it" },
   { action: "next-project", keys: ["ctrl-p"], about: "All projects, or this folder's" },
-  { action: "next-role", keys: ["ctrl-r"], about: "Who: human, assistant, tool, host" },
+  { action: "next-role", keys: ["ctrl-r"], about: "Who: human, assistant, tool, Claude Code" },
   { action: "next-tool", keys: ["ctrl-t"], about: "Which tool: those used most, or any" },
   { action: "next-since", keys: ["ctrl-s"], about: "Since when: 1, 7, 30 days, or ever" },
   { action: "toggle-errors", keys: ["ctrl-e"], about: "Only what failed, or everything" },

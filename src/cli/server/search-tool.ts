@@ -316,7 +316,7 @@ export const searchTool: ServerTool = {
     },
     all_projects: { type: "boolean", description: "Search every project" },
     session: { type: "string", description: "Only this session (id or its beginning)" },
-    role: { type: "string", description: "Only what was said by", enum: ROLES },
+    role: { type: "string", description: "Only what was said by", enum: Object.values(ROLES) },
     tool: { type: "string", description: "Only calls and results of this tool, e.g. Bash" },
     file: { type: "string", description: "Only turns that touched this file; src/ or *.ts: these files" },
     error: { type: "boolean", description: "Only what failed" },

@@ -8,7 +8,7 @@ import { cut } from "../../base/text.ts"
 import type { Paths, Policy } from "../../config/load.ts"
 import type { Config } from "../../config/options.ts"
 import type { FarTarget } from "../../find/elsewhere.ts"
-import { ALSO_ROLES } from "../../find/parse-query.ts"
+import { ALSO_ROLES, ROLES } from "../../find/parse-query.ts"
 import type { PendingPrompt } from "../../restore/gather.ts"
 import { findByName, findSessionByName, type TurnOrSession } from "../../views/by-name.ts"
 import type { Database } from "../../views/database.ts"
@@ -131,7 +131,8 @@ function meantBy(value: unknown, { type, enum: words }: Property): unknown {
     if (words === undefined || typeof value !== "string") return value
     const word = value.trim().toLowerCase()
     const alias = Object.hasOwn(ALSO_ROLES, word) ? ALSO_ROLES[word]! : word
-    return words.includes(alias) ? alias : value
+    const kept = Object.hasOwn(ROLES, alias) ? ROLES[alias as keyof typeof ROLES] : alias
+    return words.includes(kept) ? kept : value
   }
   if (typeof value !== "string") return value
   const text = value.trim().toLowerCase()

@@ -167,7 +167,7 @@ describe("typos", () => {
       const { code, stderr } = await run(["search", "checkpoints", "--role", "humn"], machine)
       expect([code, stderr]).toEqual([
         64,
-        `ctxbridge: --role must be one of human, assistant, tool, host, not "humn"\nhint: did you mean --role human?\n`,
+        `ctxbridge: --role must be one of human, assistant, tool, claude-code, not "humn"\nhint: did you mean --role human?\n`,
       ])
     })
 

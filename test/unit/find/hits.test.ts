@@ -184,11 +184,13 @@ describe("hits", () => {
       await machine.hook("stop", session)
       expect(await found(machine, "Marigold")).toEqual(["assistant"])
       expect(await found(machine, "lighthouse")).toEqual(["host"])
+      for (const word of ["claude-code", "host", "system"])
+        expect(await found(machine, "lighthouse", "--role", word)).toEqual(["host"])
     })
 
     /** Whose words the hits are, those shown beside them too. */
-    async function found(machine: Machine, query: string): Promise<string[]> {
-      const ran = await run(["search", "--all-projects", "--json", query], machine)
+    async function found(machine: Machine, ...words: string[]): Promise<string[]> {
+      const ran = await run(["search", "--all-projects", "--json", ...words], machine)
       expect(ran).toMatchObject({ code: 0, stderr: "" })
       const { hits } = JSON.parse(ran.stdout) as { hits: (Shown & { also?: Shown[] })[] }
       return hits.flatMap(({ role, also = [] }) => [role, ...also.map((one) => one.role)])

@@ -74,6 +74,8 @@ describe("query", () => {
       expect(holds("conf* AND x", "x configuration")).toBe(true)
       expect(holds("getUserN* AND x", "x getUserNumber")).toBe(true)
       expect(holds("role:assistant", "x", "assistant")).toBe(true)
+      for (const word of ["host", "claude-code", "Claude-Code,"])
+        expect(holds(`role:${word}`, "x", "host")).toBe(true)
       expect(holds("tool:bash AND x", "x", "tool", ["Bash"])).toBe(true)
       expect(holds("tool:bash AND x", "x", "tool", ["Read"])).toBe(false)
     })

@@ -105,7 +105,7 @@ describe("filters", () => {
       ["ctrl-r", "ctrl-r", "ctrl-r", "ctrl-r", "ctrl-r"].map(
         (_, n, all) => filtersAfter(...all.slice(0, n + 1)).role,
       ),
-    ).toEqual(["human", "assistant", "tool", "host", undefined])
+    ).toEqual(["human", "assistant", "tool", "claude-code", undefined])
     expect([1, 2, 3].map((n) => filtersAfter(...Array(n).fill("ctrl-t")).tool)).toEqual([
       "Bash",
       "Edit",
