@@ -150,7 +150,10 @@ export interface Touch extends TakenBack, Omit<TouchRow, "cwd" | "ops" | "takenB
   readonly ops: readonly string[]
 }
 
-/** Turns that touched a file, newest first. Those that only read it are included when `reads`. */
+/**
+ * Turns that touched a file, newest first: with `reads`, all of them. Without, those that edited or wrote it, and then those
+ * with a command that names it, which may have changed it or not.
+ */
 export function touchesOf(db: Database, file: string, whose: Whose, reads: boolean): Touch[] {
   const rows = touchRows(db, pathNamed(file), whose)
   const wholeOf = wholePaths(rows)
@@ -161,5 +164,9 @@ export function touchesOf(db: Database, file: string, whose: Whose, reads: boole
     const all = new Set([...(touches.get(key)?.ops ?? []), ...ops.split(" ")])
     touches.set(key, { ...row, path, ops: [...all].sort(), ...takenBackOf({ takenBack }) })
   }
-  return [...touches.values()].filter(({ ops }) => reads || ops.some((op) => op !== "read"))
+  if (reads) return [...touches.values()]
+  const [changes = [], others = []] = [true, false].map((wanted) =>
+    [...touches.values()].filter(({ ops }) => ops.some(isChange) === wanted),
+  )
+  return [...changes, ...others.filter(({ ops }) => ops.some((op) => op !== "read"))]
 }

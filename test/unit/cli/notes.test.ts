@@ -442,6 +442,24 @@ describe("files touched", () => {
     expect(files).toHaveLength(2)
   })
 
+  test("blame lists edits before later commands that name the file; with --reads, all by time", async () => {
+    using machine = new Inside()
+    const path = "/src/kiln.ts"
+    const session = machine.session()
+    session.turn("Make the kiln hotter", [
+      { tool: "Edit", input: { file_path: path, old_string: "1", new_string: "2" }, output: "updated" },
+    ])
+    session.turn("Look at the kiln", [{ tool: "Read", input: { file_path: path }, output: "2" }])
+    session.turn("Where is it hot?", [{ tool: "Bash", input: { command: `grep hot ${path}` }, output: "" }])
+    expect(await run(["import", session.flush().path], machine)).toMatchObject({ code: 0, stderr: "" })
+    const ops = async (...args: readonly string[]): Promise<unknown> => {
+      const { stdout } = await run(["blame", path, ...args, "--json"], machine)
+      return JSON.parse(stdout).found.map((one: { ops: string[] }) => one.ops.join())
+    }
+    expect(await ops()).toEqual(["edit", "command"])
+    expect(await ops("--reads")).toEqual(["command", "read", "edit"])
+  })
+
   /**
    * Files that a command names were taken from the one short line that the views hold of it: what stood behind its first 300
    * characters was missing, and the lines of a here-document counted as names of files. By that line a refused edit was
