@@ -117,9 +117,16 @@ export function renderSessions(
 export function renderSessionHead(
   row: CountedSession & Listed,
   lineage: Lineage,
+  turns: readonly Turn[],
   { style, columns, now }: Screen,
   showPath: ShowPath,
 ): string[] {
+  // They have a number in the list, but are no turns.
+  const others = turns.filter(({ via }) => via === "none").map(({ seq }) => seq)
+  const besides = [
+    ...(row.shared === 0 ? [] : [`${row.shared} shared`]),
+    ...(others.length === 0 ? [] : [`not counting no. ${others.join(", ")}`]),
+  ]
   const calls = `${count(row.tools, "tool call")}${row.errors > 0 ? `, ${count(row.errors, "error")}` : ""}`
   return [
     style.bold(`session ${safe(row.id)}`),
@@ -131,7 +138,7 @@ export function renderSessionHead(
     ),
     period(row.started, row.ended, now),
     dotted(
-      `${count(row.turns, "turn")}${row.shared === 0 ? "" : ` (${row.shared} shared)`}`,
+      `${count(row.turns, "turn")}${besides.length === 0 ? "" : ` (${besides.join("; ")})`}`,
       count(row.messages, "message"),
       calls,
       `${bytes(row.archived)} archived`,

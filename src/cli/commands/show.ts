@@ -221,7 +221,7 @@ function showSession(context: Context, db: Database, found: Session): void {
   }
   const screen = screenOf(out)
   if (page.number === 1) {
-    const whole = renderSessionHead(session, lineage, screen, pathShower(context))
+    const whole = renderSessionHead(session, lineage, turns!, screen, pathShower(context))
     const head = out.terminal ? whole.flatMap((line) => wrapped(line, screen.columns)) : whole
     out.print([...head, ...renderSummary(summary, screen), ""])
   }

@@ -161,6 +161,19 @@ describe("session names", () => {
     expect((await server.call("status")).text).toContain(`3 sessions, ${all} turns, `)
   })
 
+  /** "turn 3 of" a session of two turns: what came before the first prompt is number 1. */
+  test("numbers that no turn has are told beside how many turns there are", async () => {
+    using machine = new Inside()
+    const session = machine.session().say("Picking up where it ended.").turn("first").turn("second").flush()
+    await machine.hook("stop", session)
+    const { stdout } = await run(["show", session.session], machine)
+    expect(stdout).toContain("\n2 turns (not counting no. 1) · ")
+    expect(stdout).toMatch(/^ctx:\w+ +1 .*\(before the first prompt\)/m)
+    expect(stdout).toMatch(/^ctx:\w+ +3 .*second/m)
+    const page = await run(["export", session.session, "--html"], machine)
+    expect(page.stdout).toContain("<li>2 turns</li><li>not counting no. 1</li>")
+  })
+
   test("what no human began is no turn, in any of the counts", async () => {
     using machine = new Inside()
     const session = machine.session()

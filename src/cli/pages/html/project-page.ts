@@ -280,18 +280,20 @@ function takeFrom(waiting: SubagentData[], brief: string): SubagentData | undefi
 }
 
 function aboutSession(
-  { session, lineage, estimate = 0, compactions, labelsOf }: SessionData,
+  { session, lineage, estimate = 0, compactions, labelsOf, outline }: SessionData,
   words: PageWords,
 ): Content[] {
   const { tokens, cost, cwd, branch, program, version, started, ended, turns, shared, tools, errors } =
     session
   const total = allTokens(tokens)
+  const others = outline.filter(({ via }) => via === "none").map(({ seq }) => seq)
   const facts: Content[] = [
     ...labelsOf(session.id).map((label) => html`<b>${label}</b>`),
     cwd !== null && html`<code>${cwd}</code>`,
     branch !== null && html`branch <code>${branch}</code>`,
     words.period(started, ended),
     shared === 0 ? count(turns, "turn") : `${count(turns, "turn")} (${shared} shared)`,
+    others.length > 0 && `not counting no. ${others.join(", ")}`,
     count(tools, "tool call"),
     errors > 0 && html`<span class="bad">${count(errors, "error")}</span>`,
     compactions.length > 0 && count(compactions.length, "compaction"),
