@@ -1,6 +1,6 @@
 /** What `ctxbridge --help` and `ctxbridge help --all` print. */
 import { version } from "../../package.json"
-import { COMMANDS, GROUPS, PLUMBING } from "./commands.ts"
+import { GROUPS, loadCommands, PLUMBING } from "./commands.ts"
 import { foldedLines } from "./screen.ts"
 import type { Style } from "./style.ts"
 
@@ -44,10 +44,7 @@ export async function wholeOverview(style: Style): Promise<string> {
   return [...HEAD, ...lines, `\`ctxbridge help <command>\` explains one. ${EXITS}`, ""].join("\n")
 }
 
-const described = (names: readonly string[]): Promise<string[]> =>
-  Promise.all(
-    names.map(async (name) => {
-      const { meta } = (await COMMANDS[name]!()).default
-      return `${name.padEnd(NAME)} ${meta.description}`
-    }),
-  )
+async function described(names: readonly string[]): Promise<string[]> {
+  const commands = await loadCommands(names)
+  return commands.map(({ meta }, n) => `${names[n]!.padEnd(NAME)} ${meta.description}`)
+}

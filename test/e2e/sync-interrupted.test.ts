@@ -43,14 +43,11 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
   const starting = (machine: Machine, database: string) =>
     start(["sync", "--to", addressOf(database)], { env: machine.env, cwd: machine.cwd })
   /** Entries, and how many different ones. Empty while there are no tables. */
-  const rows = async (database: string): Promise<string> =>
-    (
-      await psql(
-        programs!,
-        addressOf(database),
-        "SELECT count(*), count(DISTINCT key) FROM ctxbridge.entries",
-      )
-    ).stdout
+  const rows = async (database: string): Promise<string> => {
+    const counting = "SELECT count(*), count(DISTINCT key) FROM ctxbridge.entries"
+    const { stdout, stderr } = await psql(programs!, addressOf(database), counting)
+    return stdout || stderr
+  }
   const ALL = { entries: TURNS, sessions: 1, forgotten: 0, damaged: 0 }
 
   test("the server crashes in the middle: it is said what is committed, and the rest is sent later", async () => {
@@ -143,8 +140,9 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
       /the server's disk is full; \d+ of 600 turns are committed there\nhint: make room there.*\n$/,
     )
     const committed = Number(/; (\d+) of/.exec(stderr)![1])
-    expect(await rows("filling")).toBe(`${committed}|${committed}`)
     expect(Bun.spawnSync(["mount", "-o", `remount,size=${64 << 20}`, disk]).exitCode).toBe(0)
+    // With a full disk, the server may not even count.
+    expect(await rows("filling")).toBe(`${committed}|${committed}`)
     const again = await sync(machine, "filling")
     expect({ code: again.code, ...JSON.parse(again.stdout) }).toMatchObject({ code: 0, known: 0, there: ALL })
     await server.run("DROP DATABASE filling")

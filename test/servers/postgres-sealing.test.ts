@@ -67,7 +67,7 @@ describe.each(versions)("encrypted at PostgreSQL %s", (_version, programs) => {
   const dump = async (): Promise<string> => {
     const tables = await rows(
       "owner",
-      "SELECT string_agg(oid::regclass::text, ' ') FROM pg_class WHERE relnamespace = 'ctxbridge'::regnamespace AND relkind IN ('r', 'v', 'p')",
+      "SELECT string_agg(oid::regclass::text, ' ' ORDER BY oid) FROM pg_class WHERE relnamespace = 'ctxbridge'::regnamespace AND relkind IN ('r', 'v', 'p')",
     )
     const all = await Promise.all(
       tables.split(" ").map((table) => rows("owner", `SELECT to_jsonb(t)::text || t::text FROM ${table} t`)),

@@ -234,7 +234,7 @@ describe.each(versions)("an older program and this one on PostgreSQL %s", (_vers
     await expect(open(old, "alice", "months")).rejects.toMatchObject({
       code: "target-newer",
       message: expect.stringContaining("was set up by a newer version of ctxbridge (105)"),
-      hint: "update ctxbridge on this machine",
+      hint: "upgrade ctxbridge on this machine",
     })
     // Its script knows nothing of them either, and does no harm.
     await rows("owner", "months", old.script)

@@ -1,7 +1,7 @@
 /** `ctxbridge completions`: what a shell needs to complete our commands. */
 import { stringArg, unknownWord } from "../args.ts"
 import type { Command } from "../command.ts"
-import { COMMANDS } from "../commands.ts"
+import { COMMANDS, loadCommands } from "../commands.ts"
 import {
   type CommandModel,
   commandModels,
@@ -42,8 +42,7 @@ export default {
       return
     }
     if (!isShell(shell)) throw unknownWord("shell", shell, Object.keys(SHELLS))
-    const loaded = await Promise.all(Object.values(COMMANDS).map((load) => load()))
-    const script = SHELLS[shell](commandModels(loaded.map((module) => module.default)))
+    const script = SHELLS[shell](commandModels(await loadCommands(Object.keys(COMMANDS))))
     out.print(script.trimEnd())
     out.json({ shell, script })
   },

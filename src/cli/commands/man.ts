@@ -1,7 +1,7 @@
 /** `ctxbridge man`: the manual page. */
 import { version } from "../../../package.json"
 import { type Command, GLOBAL_ARGS } from "../command.ts"
-import { COMMANDS, GROUPS, PLUMBING } from "../commands.ts"
+import { GROUPS, loadCommands, PLUMBING } from "../commands.ts"
 import { type CommandModel, commandModels, type OptionModel } from "../completions/command-words.ts"
 
 export default {
@@ -11,14 +11,9 @@ export default {
       ...GROUPS.map(({ title, commands, also = [] }) => ({ title, names: [...commands, ...also] })),
       { title: "Called by other programs", names: PLUMBING },
     ]
-    const sections = await Promise.all(
-      groups.map(async ({ title, names }) => ({
-        title,
-        commands: commandModels(
-          await Promise.all(names.map(async (name) => (await COMMANDS[name]!()).default)),
-        ),
-      })),
-    )
+    const sections: ManSection[] = []
+    for (const { title, names } of groups)
+      sections.push({ title, commands: commandModels(await loadCommands(names)) })
     const page = manPage(version, sections, Object.keys(GLOBAL_ARGS))
     out.print(page.trimEnd())
     out.json({ page })

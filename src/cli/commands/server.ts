@@ -12,7 +12,7 @@ import { safe } from "../style.ts"
 const ACTIONS = ["status", "init", "migrate", "grant", "revoke", "quota", "retention", "vacuum"] as const
 
 export default {
-  meta: { name: "server", description: "Look after your PostgreSQL server: users, quotas, retention" },
+  meta: { name: "server", description: "Run your PostgreSQL server: users, quotas, retention" },
   args: {
     what: {
       type: "positional",
