@@ -43,11 +43,15 @@ describe.skipIf(programs === undefined)("Debian's PostgreSQL", () => {
   const starting = (machine: Machine, database: string) =>
     start(["sync", "--to", addressOf(database)], { env: machine.env, cwd: machine.cwd })
   /** Entries, and how many different ones. Empty while there are no tables. */
-  const rows = async (database: string): Promise<string> => {
-    const counting = "SELECT count(*), count(DISTINCT key) FROM ctxbridge.entries"
-    const { stdout, stderr } = await psql(programs!, addressOf(database), counting)
-    return stdout || stderr
-  }
+  /** Nothing while the server does not answer. */
+  const rows = async (database: string): Promise<string> =>
+    (
+      await psql(
+        programs!,
+        addressOf(database),
+        "SELECT count(*), count(DISTINCT key) FROM ctxbridge.entries",
+      )
+    ).stdout
   const ALL = { entries: TURNS, sessions: 1, forgotten: 0, damaged: 0 }
 
   test("the server crashes in the middle: it is said what is committed, and the rest is sent later", async () => {
