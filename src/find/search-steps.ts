@@ -141,7 +141,8 @@ const STEPS: readonly Step[] = [
   {
     name: "doubt",
     needs: "archive",
-    due: ({ hits, local, isTyped }) => !isTyped && isLacking(local) && !hits.some(isElsewhere),
+    due: ({ hits, local, isTyped, request }) =>
+      !isTyped && mayBeDoubted(request.query, local) && !hits.some(isElsewhere),
     run: lookForDoubts,
   },
   {
@@ -272,9 +273,9 @@ const BETTER = 0.5
 const isImprovable = ({ hits, words, isLoose }: FoundTurns): boolean =>
   hits.length === 0 || words.lacking.length > 0 || isLoose
 
-/** Whether its best turn lacks a word. */
-const isLacking = ({ ranked: [best], lackedBy }: FoundTurns): boolean =>
-  best !== undefined && lackedBy(best.turn).length > 0
+/** Whether its best turn lacks a word, or may have a number for something else than was asked for. */
+const mayBeDoubted = (query: string, { ranked: [best], lackedBy }: FoundTurns): boolean =>
+  best !== undefined && (/(?<!\S)\d{2,}(?!\S)/.test(query) || lackedBy(best.turn).length > 0)
 
 /** What is elsewhere or outside the index has the words as they were typed. */
 const isElsewhere = (hit: FindResult["hits"][number]): boolean => "far" in hit || "cold" in hit

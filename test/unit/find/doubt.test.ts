@@ -36,6 +36,12 @@ test.each([
   expect(doubtNote({ unsaid: words(unsaid), lacking: words(lacking) })).toBe(note)
 })
 
+test("numbers apart", () => {
+  expect(doubtNote({ unsaid: [], lacking: [], apart: ["137"] })).toBe(
+    "No hit has “137” near the other words: these may not be about it.",
+  )
+})
+
 /** Of what had never happened, a search showed what had one of its words, and nothing told. */
 describe("the command", () => {
   let machine: Machine
@@ -45,6 +51,9 @@ describe("the command", () => {
     const session = machine.session()
     session.turn("Retry the queue of the worker", [], "It waits for raise zipfile.BadZipFile(…) now.")
     session.turn("Neden bıraktık?", [], "Bunu eklemek için uzantı gerekiyordu.")
+    session
+      .turn("Where did the linter stop?", [], "It ended with exit code 2.")
+      .turn("Which lines are too long?", [], "Lines 137 and 204.")
     const other = machine.session({ cwd: `${machine.root}/other` }).turn("Celery is not for us")
     for (const one of [session, other]) await machine.hook("stop", one.flush())
   })
@@ -68,7 +77,15 @@ describe("the command", () => {
     expect(await noteOf("celery worker queue", "-a")).toBeUndefined()
   })
 
+  test("tells that a number was said of something else", async () => {
+    expect(await noteOf("exit code 137")).toBe(
+      "No hit has “137” near the other words: these may not be about it.",
+    )
+  })
+
   test.each([
+    ["a number that was said of it", "lines 204"],
+    ["a number alone", "137"],
     ["all of the words", "retry worker queue"],
     ["a name that the index has only as a part of another", "badzipfile waits raise"],
     ["a word with other endings", "neden uzantısını eklemedik gerekiyordu"],
