@@ -94,6 +94,14 @@ describe("which session is meant", () => {
     )
   })
 
+  test("--dry-run chooses no other one, and --print takes the first", async () => {
+    const [{ code, stdout, stderr }, asked] = [await ask("sextant", "--dry-run"), await ask("sextant")]
+    expect({ code, stdout, stderr }).toEqual({ code: 64, stdout: "", stderr: asked.stderr })
+    const print = await ask("sextant", "--dry-run", "--print")
+    expect(print).toMatchObject({ code: 0, stdout: expect.stringContaining(one.session) })
+    expect(print.stderr).toMatch(listed('2 sessions have all of "sextant"', [one.session, two.session]))
+  })
+
   test("none has all of the words: the same, with what each lacks", async () => {
     const { code, stdout, stderr } = await ask("sextant mirror walrus")
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" })

@@ -61,7 +61,9 @@ export default {
     const dryRun = args["dry-run"] === true
     const isPrinted = dryRun || args["print"] === true || out.wantsJson
     const { candidates, match } = await sessionsMeant(context)
-    const chosen = dryRun || args["print"] === true ? candidates[0] : chosenAmong(context, candidates, match)
+    // The document names them all.
+    const isFirst = args["print"] === true || (dryRun && out.wantsJson)
+    const chosen = isFirst ? candidates[0] : chosenAmong(context, candidates, match)
     if (chosen === undefined) {
       out.print("Nothing was resumed")
       return EXIT.failed
@@ -69,7 +71,7 @@ export default {
     const { session } = chosen
     // On stderr, because stdout has the command, or is the agent's.
     if (chosen.by !== "name" && !out.wantsJson)
-      tell(isPrinted ? toldAll(context, candidates, match) : [told(chosen)])
+      tell(isFirst ? toldAll(context, candidates, match) : [told(chosen)])
     const inPlace = (dry: boolean): Resurrected | undefined =>
       resurrect(sessionsInVault(env.dataHome, [session]), {
         ...env,
