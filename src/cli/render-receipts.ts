@@ -1,6 +1,6 @@
 /** Renders receipts for people: one compaction as a story of ten lines, several as tables, what is lost by name. Pure. */
 
-import { count } from "../base/text.ts"
+import { count, oneLine } from "../base/text.ts"
 import { tokensOf } from "../restore/explain.ts"
 import { type DeliveryProof, HELD_KINDS, type HeldKind, type Receipt } from "../restore/receipt.ts"
 import { sumOf } from "../restore/session-receipts.ts"
@@ -11,6 +11,9 @@ import type { ShowPath } from "./shown-path.ts"
 import { dotted, fit, type Style, safe } from "./style.ts"
 
 type Counts = Receipt["kinds"]
+
+/** With its session's title, where that is known. */
+type Titled = Receipt & { readonly title?: string | null }
 
 export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
   arrived: "arrived",
@@ -25,7 +28,7 @@ export const PROOFS: Readonly<Record<DeliveryProof, string>> = {
 /** Columns of a session's id, where it is longer than Claude Code's. */
 const NAME = 20
 
-export function renderReceipts(receipts: readonly Receipt[], total: Counts, screen: Screen): string[] {
+export function renderReceipts(receipts: readonly Titled[], total: Counts, screen: Screen): string[] {
   const names = shortIds(receipts.map(({ session }) => session))
   const lines = receipts.flatMap((receipt, n) => [
     ...headline(receipt, names[n]!, screen),
@@ -40,13 +43,16 @@ export function renderReceipts(receipts: readonly Receipt[], total: Counts, scre
   return [...lines, ...wrapped(`${words} Tokens: characters / 3.5.`, screen.columns)]
 }
 
-function headline(receipt: Receipt, name: string, { columns, now, style }: Screen): string[] {
+function headline(receipt: Titled, name: string, { columns, now, style }: Screen): string[] {
   const { time, trigger, preTokens, characters } = receipt
   const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
   const given = characters === 0 ? "nothing restored" : `restored ${sizeGiven(receipt)}`
   const head = `${fit(name, NAME)}  ${ago(time, now)}  ${safe(trigger)}${tokens}: ${given}`
-  return wrapped(head, columns).map(style.bold)
+  return [...wrapped(head, columns).map(style.bold), ...titleLine(receipt, columns)]
 }
+
+const titleLine = ({ title }: Titled, columns: number): string[] =>
+  title == null ? [] : [fit(oneLine(title), columns)]
 
 function sizeGiven({ characters, delivery }: Receipt): string {
   const size = `${count(characters, "character")} (about ${count(tokensOf(characters), "token")})`
@@ -90,7 +96,7 @@ const BAR = 48
  * @param named what is told by name: what was lost, or what was restored
  */
 export function renderReceipt(
-  receipt: Receipt,
+  receipt: Titled,
   screen: Screen,
   showPath: ShowPath,
   named: "lost" | "given" = "lost",
@@ -100,8 +106,11 @@ export function renderReceipt(
   const { before, ...parts } = sumOf(Object.values(receipt.kinds))
   const tokens = preTokens === null ? "" : ` at ${preTokens.toLocaleString("en-US")} tokens`
   const [name] = shortIds([session])
-  const head = style.bold(fit(`Compaction ${ago(time, now)}, ${trigger}${tokens}, session ${name}`, columns))
-  if (before === 0) return [head, ...wrapped("Nothing in it is of the kinds that are counted.", columns)]
+  const head = [
+    style.bold(fit(`Compaction ${ago(time, now)}, ${trigger}${tokens}, session ${name}`, columns)),
+    ...titleLine(receipt, columns),
+  ]
+  if (before === 0) return [...head, ...wrapped("Nothing in it is of the kinds that are counted.", columns)]
   const line = (share: Share, more: string): string => {
     const { title, colour } = SHOWN[share]
     const percent = `${Math.round((100 * parts[share]) / before)}%`
@@ -118,7 +127,7 @@ export function renderReceipt(
   })
   const more = "ctxbridge receipts -n 5 shows more compactions"
   return [
-    head,
+    ...head,
     barOf(parts, before, Math.min(BAR, columns), style),
     line("kept", "in Claude Code's summary, or in a message that it kept"),
     line("given", sizeGiven(receipt)),

@@ -9,6 +9,7 @@ import { receiptsOf, totalOf } from "../../restore/session-receipts.ts"
 import { findSessionByName } from "../../views/by-name.ts"
 import { openCurrent } from "../../views/open-current.ts"
 import { folderOf } from "../../views/project.ts"
+import { titlesOf } from "../../views/queries/sessions.ts"
 import { positive, stringArg } from "../args.ts"
 import { type Command, type Context, flag, naming, option } from "../command.ts"
 import { receiptCard } from "../pages/cards.ts"
@@ -45,7 +46,7 @@ export default {
   rows: {
     list: "receipts",
     columns: ["session", "time", "trigger", "preTokens", "characters", "tokens", "delivery"],
-    others: ["offset", "kinds", "items"],
+    others: ["title", "offset", "kinds", "items"],
   },
   run(context) {
     const { args, env, out } = context
@@ -73,7 +74,11 @@ export default {
       limit,
       onProgress,
     }).filter(({ time }) => since === undefined || (time ?? "") >= since)
-    const receipts = found.slice(0, limit)
+    const titles = titlesOf(
+      db,
+      found.map((one) => one.session),
+    )
+    const receipts = found.slice(0, limit).map((one) => ({ ...one, title: titles.get(one.session) ?? null }))
     const more = found.length > limit
     if (receipts.length === 0)
       throw nothing(session ?? (project && folderOf(project)), stringArg(args, "since"))
