@@ -172,6 +172,20 @@ describe("pages in the data folder", () => {
     })
   })
 
+  test("where no pages can be kept, it says so, and where else they can be", async () => {
+    using machine = new Machine()
+    const cli = (...args: string[]) => run(args, { env: machine.env, cwd: machine.cwd })
+    machine.session().turn("A takin").flush()
+    await cli("import")
+    writeFileSync(join(machine.dataHome, "pages"), "in the way")
+    const { code, stdout, stderr } = await cli("open")
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+    expect(stderr).toMatch(
+      /^ctxbridge: cannot use \S+: E[A-Z]+: .*pages.*\nhint: .*; --output DIR writes the pages elsewhere\n$/,
+    )
+    expect(await cli("open", "--output", join(machine.root, "pages/"))).toMatchObject({ code: 0, stderr: "" })
+  })
+
   /** Files of a site's own `search` folder were deleted for their names, also through a link. */
   test("a folder of the user's own keeps its files, and what is behind its links", async () => {
     using machine = new Machine()

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync } from "node:fs"
 import { encode, readText, replaceFile, targetOf } from "../../base/edited-file.ts"
-import { CtxError, usageError } from "../../base/errors.ts"
+import { CtxError, isCtxError, messageOf, usageError } from "../../base/errors.ts"
 import { dirname } from "../../base/path.ts"
 import { addressShown, nearNames, withoutPasswords } from "../../base/text.ts"
 import { oneAtATime } from "../../claude/install/footprint.ts"
@@ -333,8 +333,17 @@ function editConfig({ env, out }: Context): number {
 }
 
 function write(file: string, text: string, before: string | undefined): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  replaceFile(file, encode(text), before === undefined ? null : encode(before))
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    replaceFile(file, encode(text), before === undefined ? null : encode(before))
+  } catch (cause) {
+    if (isCtxError(cause)) throw cause
+    // Behind the comma is a file that nobody has heard of.
+    throw new CtxError("config", `cannot write ${file}: ${messageOf(cause).split(",", 1)[0]}`, {
+      hint: "check who may write there; a variable sets an option, too: ctxbridge config describe OPTION",
+      cause,
+    })
+  }
 }
 
 const notByUs = (file: string): CtxError =>

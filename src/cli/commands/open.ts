@@ -18,6 +18,7 @@ import { priceList } from "../../views/prices.ts"
 import { folderOf } from "../../views/project.ts"
 import { projectNamer } from "../../views/queries/projects.ts"
 import { type CountedSession, findSessions, type Session, withUse } from "../../views/queries/sessions.ts"
+import { cannotWrite } from "../../views/unwritable.ts"
 import { stringArg, words } from "../args.ts"
 import { type Command, type Context, flag, option } from "../command.ts"
 import { type FilePages, FilesChanged } from "../file-pages.ts"
@@ -60,7 +61,8 @@ export default {
       if (names.length > 0 && args[option] !== undefined && args[option] !== false)
         throw usageError(`--${option} is for lists of sessions: leave it out where one is named`)
     using db = openCurrent(env.dataHome, "command", startRenewing)
-    const made = orChanged(stringArg(args, "output") === undefined, () =>
+    const kept = stringArg(args, "output") === undefined ? env.dataHome : undefined
+    const made = orExplained(kept, () =>
       names.length > 0 ? openSessions(context, db, names) : openList(context, db),
     )
     out.clear()
@@ -81,13 +83,24 @@ export default {
   },
 } satisfies Command
 
-/** Who forgets something removes all pages in the data folder, also while others are made. */
-function orChanged<T>(isKept: boolean, make: () => T): T {
+/**
+ * Who forgets something removes all pages in the data folder, also while others are made.
+ *
+ * @param kept the data folder, if pages are made there
+ */
+function orExplained<T>(kept: string | undefined, make: () => T): T {
   try {
     return make()
   } catch (error) {
     const cause = isCtxError(error) ? error.cause : error
-    if (!isKept || !isMissing(cause)) throw error
+    const unwritable = kept === undefined ? undefined : cannotWrite(cause, kept)
+    if (unwritable !== undefined) {
+      throw new CtxError(unwritable.code, unwritable.message, {
+        hint: "check its owner and mode, and what room there is; --output DIR writes the pages elsewhere",
+        cause,
+      })
+    }
+    if (kept === undefined || !isMissing(cause)) throw error
     throw new CtxError("pages-gone", "the archive was changed while the pages were made", {
       hint: "run it again",
       cause,
