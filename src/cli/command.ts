@@ -5,7 +5,7 @@ import type { Config, Resolved } from "../config/options.ts"
 import type { ProgressUnit } from "./progress.ts"
 
 /** Names that are not fixed: of what is archived, of options, or of tags. `turn`: of a turn or a session. */
-export type NameKind = "session" | "turn" | "tool" | "option" | "tag"
+export type NameKind = "session" | "turn" | "tool" | "option" | "tag" | "project"
 
 export interface ArgSpec {
   readonly type: "boolean" | "string" | "positional"
@@ -18,6 +18,10 @@ export interface ArgSpec {
   readonly rest?: boolean
   /** What its value names, for completions and hints. */
   readonly names?: NameKind
+  /** Words of a line that has it, for the hint where it is missing. */
+  readonly example?: string
+  /** Of a number that may be left out: what stands for it then. */
+  readonly bare?: string
   /** Of a flag: the option for which a file's name behind it stands, as in `--card year.svg`. */
   readonly file?: string
 }

@@ -6,7 +6,7 @@ import { OPTIONS_DOC } from "../config/options-doc.ts"
 import type { Database } from "../views/database.ts"
 import { readLabels } from "../views/labels.ts"
 import { openCurrent } from "../views/open-current.ts"
-import { projectOf } from "../views/project.ts"
+import { folderOf, namesApart, projectOf } from "../views/project.ts"
 import { toolsCalled } from "../views/queries/calls.ts"
 import { knownAs, projectPaths } from "../views/queries/projects.ts"
 import { latestPrompts, listSessions } from "../views/queries/sessions.ts"
@@ -47,6 +47,7 @@ function tagsUsed(dataHome: string): OfferedName[] {
 
 function archived(dataHome: string, cwd: string, kind: Exclude<NameKind, "option" | "tag">): OfferedName[] {
   using db = openCurrent(dataHome, "key")
+  if (kind === "project") return projects(db)
   if (kind === "tool") return toolsCalled(db).map((name) => ({ name, about: "" }))
   const project = hereOrAnywhere(db, cwd)
   if (kind === "session") return sessions(db, project)
@@ -58,6 +59,10 @@ function hereOrAnywhere(db: Database, cwd: string): string | undefined {
   const project = knownAs(db, projectOf(cwd))
   return project !== undefined && projectPaths(db).includes(project) ? project : undefined
 }
+
+/** As lists print them. */
+const projects = (db: Database): OfferedName[] =>
+  [...namesApart(projectPaths(db))].map(([path, name]) => ({ name, about: fit(folderOf(path), ABOUT) }))
 
 const sessions = (db: Database, project: string | undefined): OfferedName[] =>
   listSessions(db, { project, spoken: true, limit: MOST }).map(({ id, title, firstPrompt }) => ({

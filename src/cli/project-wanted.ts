@@ -13,11 +13,16 @@ import type { Database } from "../views/database.ts"
 import { folderOf, namesApart, projectOf } from "../views/project.ts"
 import { archivedAs, knownAs, projectId, projectPaths, projectsAbove } from "../views/queries/projects.ts"
 import { oneOf, stringArg } from "./args.ts"
-import { type Context, flag, option } from "./command.ts"
+import { type Context, flag, naming, option } from "./command.ts"
 
 /** The options of commands that look for something in projects, or list something of them. */
 export const PROJECT_ARGS = {
-  project: option("The project of this name or folder, not that of the current one", "PATH|NAME", "p"),
+  project: naming(
+    "project",
+    "The project of this name or folder, not that of the current one",
+    "PATH|NAME",
+    "p",
+  ),
   "all-projects": flag("Every project", "a"),
 }
 

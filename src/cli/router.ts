@@ -326,7 +326,6 @@ export function parseArguments(
   specs: Specs,
   command: string,
 ): Record<string, unknown> {
-  const help = `ctxbridge ${command} --help`
   const { values, words } = read(argv, specs, command)
   let places = 0
   let takesAll = false
@@ -347,10 +346,10 @@ export function parseArguments(
   if (surplus !== undefined) {
     // Other commands take a session without an option.
     const hasSession = places === 0 && specs["session"] !== undefined
-    const hint = hasSession ? `did you mean --session ${surplus}?` : help
+    const hint = hasSession ? `did you mean --session ${surplus}?` : helpOf(command)
     throw usageError(`unexpected argument: ${surplus}`, hint)
   }
-  if (missing !== undefined) throw missingArgument(missing, specs[missing]!, help)
+  if (missing !== undefined) throw missingArgument(command, missing, specs[missing]!)
   values["_rest"] = words
   return values
 }
@@ -358,11 +357,19 @@ export function parseArguments(
 /** Code of the error for an argument that is not there, whose choices only the archive knows. */
 const MISSING_NAME = "missing-name"
 
-function missingArgument(name: string, { valueHint = "", names }: ArgSpec, help: string): CtxError {
+const helpOf = (command: string): string => `ctxbridge ${command} --help`
+
+function missingArgument(
+  command: string,
+  name: string,
+  { valueHint = "", names, example }: ArgSpec,
+): CtxError {
+  const help = helpOf(command)
   const message = `${name.toUpperCase()} is missing`
   if (names !== undefined) return new CtxError(MISSING_NAME, message, { hint: help, exit: EXIT.usage })
   const choices = /^[a-z]/.test(valueHint) ? `one of ${valueHint.split("|").join(", ")}` : undefined
-  return usageError(message, choices ?? help)
+  const such = example && `such as ctxbridge ${command} ${example}; ${help} says more`
+  return usageError(message, such ?? choices ?? help)
 }
 
 /** A word that can only be a file's name. */
@@ -389,6 +396,11 @@ function read(argv: readonly string[], specs: Specs, command: string) {
         throw usageError(`${flag} takes no value`, `${flag} alone`)
       values[name] = true
       if (named !== undefined) values[file!] = named
+      continue
+    }
+    const { bare } = specs[name]!
+    if (bare !== undefined && value === undefined && !/^\d/.test(flagged[n + 1] ?? "")) {
+      values[name] = bare
       continue
     }
     const next = value ?? flagged[++n]

@@ -15,16 +15,19 @@ import { type Screen, screenOf, timeArg, wrapped } from "./screen.ts"
 import { pathShower, type ShowPath } from "./shown-path.ts"
 import { safe } from "./style.ts"
 
+/** @param example words that can stand there */
 export const topicArgs = (
   name: string,
   description: string,
   limit: number,
+  example: string,
 ): Readonly<Record<string, ArgSpec>> => ({
   [name]: {
     type: "positional",
     required: true,
     rest: true,
     description,
+    example,
     ...(name === "path" && { valueHint: "PATH" }),
   },
   ...PROJECT_ARGS,

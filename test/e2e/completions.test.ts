@@ -44,6 +44,7 @@ const CASES: readonly (readonly [typed: string, has: () => string])[] = [
   ["ctxbridge export ", () => SESSION],
   ["ctxbridge search --session ", () => SESSION],
   ["ctxbridge search --tool Ba", () => "Bash"],
+  ["ctxbridge search --project pro", () => "project"],
   ["ctxbridge config get restore.b", () => "restore.budget"],
 ]
 

@@ -65,6 +65,11 @@ test("lists every state with its turn, says which one the file is in, and puts o
   expect((await undo(machine, "src/limit.ts", "--diff", "2")).stdout).toMatch(
     /- const limit = 10\n +\+ const limit = 5\n/,
   )
+  // Without a number, the one before the present one.
+  expect((await undo(machine, "src/limit.ts", "--diff")).stdout).toMatch(
+    /^Putting back state 2:\n[\s\S]*- const limit = 10\n +\+ const limit = 5\n/,
+  )
+  expect(await json(machine, "--diff", "src/limit.ts")).toMatchObject({ state: 2 })
   const dry = await json(machine, "src/limit.ts", "--to", "1", "--dry-run")
   expect(dry).toMatchObject({ dryRun: true, changed: true, added: 2, removed: 2, kept: null })
   expect(readFileSync(file.path, "utf8")).toBe(file.content!)
@@ -163,6 +168,7 @@ test("puts no filled secret into a file unasked, nor what others may have writte
     [["src/limit.ts", "--to", "99", "-y"], 64],
     [["src/limit.ts", "--to", "x"], 64],
     [["src/limit.ts", "--to", "1", "--diff", "1"], 64],
+    [["src/limit.ts", "--to", "1", "--diff"], 64],
     [["src/limit.ts", "--to", "1"], 64],
     [["nothing.ts"], 3],
     [[], 64],

@@ -19,7 +19,12 @@ const LIMIT = 20
 export default {
   meta: { name: "blame", description: "List the turns that changed a file or line, and why" },
   args: {
-    ...topicArgs("path", "The file's path, or the end of it; src/ or *.ts for several; FILE:LINE", LIMIT),
+    ...topicArgs(
+      "path",
+      "The file's path, or the end of it; src/ or *.ts for several; FILE:LINE",
+      LIMIT,
+      "src/config.ts",
+    ),
     reads: flag("Also list turns that only read it"),
   },
   rows: {

@@ -14,7 +14,12 @@ const LIMIT = 15
 
 export default {
   meta: { name: "files", description: "List the files of a name, and those related to a topic" },
-  args: topicArgs("topic", "A file's name, the end of its path, or what the files are about", LIMIT),
+  args: topicArgs(
+    "topic",
+    "A file's name, the end of its path, or what the files are about",
+    LIMIT,
+    "config.ts",
+  ),
   rows: {
     list: "found",
     columns: ["path", "ops", "turns", "handle", "time"],

@@ -20,7 +20,7 @@ const STEP_LINES = 4
 
 export default {
   meta: { name: "fix", description: "Show what followed an error when it came up before" },
-  args: topicArgs("error", "The error, or words from it", LIMIT),
+  args: topicArgs("error", "The error, or words from it", LIMIT, "Cannot find module"),
   rows: {
     list: "found",
     columns: ["handle", "time", "tool", "target", "error", "solvedIn"],

@@ -16,7 +16,7 @@ const LINES = 10
 
 export default {
   meta: { name: "how", description: "Show how a command was run here, and how it ended" },
-  args: topicArgs("command", "Words from the command, or what it is for", LIMIT),
+  args: topicArgs("command", "Words from the command, or what it is for", LIMIT, "npm test"),
   rows: {
     list: "found",
     columns: ["command", "runs", "failures", "failed", "exitCode", "handle", "time"],

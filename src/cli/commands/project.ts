@@ -29,7 +29,13 @@ const MOST_NAMED = 3
 export default {
   meta: { name: "project", description: "Say where a project's folder was moved" },
   args: {
-    action: { type: "positional", required: true, description: "What to say", valueHint: "move" },
+    action: {
+      type: "positional",
+      required: true,
+      description: "What to say",
+      valueHint: "move",
+      example: "move OLD NEW",
+    },
     path: {
       type: "positional",
       rest: true,

@@ -42,6 +42,8 @@ import { fit } from "../style.ts"
 
 /** Bytes. */
 const LARGEST = 32 << 20
+/** Instead of a state's number. */
+const BEFORE = "before"
 /** ms for which what was replaced is kept. */
 const KEPT = 30 * DAY
 
@@ -55,8 +57,15 @@ export default {
       description:
         "The file, also one that was deleted; FILE:LINE for the states in which that line came or went",
       valueHint: "PATH",
+      example: "src/config.ts",
     },
-    diff: option("Show what putting back this state would change", "N"),
+    diff: {
+      ...option(
+        "Show what putting back this state would change; without N, the one before that which the file is in",
+        "N",
+      ),
+      bare: BEFORE,
+    },
     to: option("Put this state back; what is there now is kept", "N"),
     "dry-run": flag("With --to: show what would change, and write nothing"),
     since: option("States from this date or age on (2026-03-02, 7d)", "WHEN"),
@@ -66,8 +75,11 @@ export default {
   },
   run(context) {
     const { args, env, out } = context
-    const [to, diff] = [positive(args, "to"), positive(args, "diff")]
-    if (to !== undefined && diff !== undefined) throw usageError("--to and --diff cannot be used together")
+    const to = positive(args, "to")
+    const isBefore = args["diff"] === BEFORE
+    const numbered = isBefore ? undefined : positive(args, "diff")
+    if (to !== undefined && args["diff"] !== undefined)
+      throw usageError("--to and --diff cannot be used together")
     if (args["dry-run"] === true && to === undefined)
       throw usageError("--dry-run needs --to", "such as --to 2 --dry-run; --diff 2 shows what would change")
     const typed = words(args).join(" ").trim()
@@ -88,9 +100,11 @@ export default {
     }
     const file: OnDisk = { path, shown: pathShower(context)(path), now: presentText(path) }
     if (to !== undefined) return putBack(context, file, states, to)
+    const diff = isBefore ? numberBefore(states, file.now) : numbered
     if (diff !== undefined) {
       const { content } = stateNumbered(states, diff)
       const lines = changes(file, content)
+      if (isBefore) out.print(`Putting back state ${diff}:`)
       out.print(lines.length === 0 ? "Nothing would change" : diffLines(lines, screenOf(out)))
       out.json({ path, state: diff, diff: lines })
       return EXIT.ok
@@ -178,6 +192,14 @@ function stateNow(states: readonly ProvenState[], now: string | undefined): numb
       ? -1
       : states.findLastIndex(({ content }) => content !== undefined && plain(content) === plain(now))
   return at < 0 ? undefined : at + 1
+}
+
+/** The last whole one before that which the file is in, or before the last if it is in none. */
+function numberBefore(states: readonly ProvenState[], now: string | undefined): number {
+  const at = stateNow(states, now) ?? states.length
+  const before = states.slice(0, at - 1).findLastIndex(({ content }) => content !== undefined) + 1
+  if (before === 0) throw usageError(`no whole state before state ${at} is known`, "--diff N names another")
+  return before
 }
 
 const changes = ({ now }: OnDisk, content: string) => textDiff(plain(now ?? ""), plain(content)).flat()

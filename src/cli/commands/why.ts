@@ -22,6 +22,7 @@ export default {
       rest: true,
       description: "FILE:LINE, or FILE:LINE-LINE, of a file as it is now",
       valueHint: "FILE:LINE",
+      example: "src/config.ts:12",
     },
     ...PROJECT_ARGS,
     agent: AGENT_ARG,

@@ -10,7 +10,7 @@ import { offeredNames } from "../offered-names.ts"
 import { writeOut } from "../output.ts"
 import { safe } from "../style.ts"
 
-const KINDS: readonly NameKind[] = ["session", "turn", "tool", "option", "tag"]
+const KINDS: readonly NameKind[] = ["session", "turn", "tool", "option", "tag", "project"]
 
 export function runComplete([kind, begun = ""]: readonly string[]): void {
   const wanted = KINDS.find((one) => one === kind)

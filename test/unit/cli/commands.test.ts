@@ -26,6 +26,28 @@ import { Inside, run } from "../../support/inside.ts"
 import { makeLeafhill } from "../../support/leafhill.ts"
 import { Machine } from "../../support/machine.ts"
 
+test("where a word is missing, the hint has a line that can be typed", async () => {
+  using machine = new Inside()
+  for (const line of [
+    "project move OLD NEW",
+    "files config.ts",
+    "how npm test",
+    "fix Cannot find module",
+    "undo src/config.ts",
+    "blame src/config.ts",
+    "why src/config.ts:12",
+  ]) {
+    const [command = ""] = line.split(" ")
+    expect(await run([command], machine)).toMatchObject({
+      code: 64,
+      stdout: "",
+      stderr: expect.stringContaining(
+        `hint: such as ctxbridge ${line}; ctxbridge ${command} --help says more\n`,
+      ),
+    })
+  }
+})
+
 /** `ctxbridge config`, and how deep a file may be. */
 describe("config", () => {
   const fileOf = (machine: Inside): string => join(machine.home, ".config", "ctxbridge", "config.toml")
@@ -40,6 +62,19 @@ describe("config", () => {
       expect((await run(["config", "get", "restore.budget"], machine)).stdout).toBe("6000\n")
       expect((await run(["config", "set", "archive.max_size", "2GB"], machine)).code).toBe(0)
       expect((await run(["config", "get", "archive.max_size"], machine)).stdout).toBe("2000000000\n")
+    })
+
+    test("where nobody may write, it says which file that is, and what else there is to do", async () => {
+      using machine = new Inside()
+      mkdirSync(join(machine.home, ".config"), { recursive: true })
+      writeFileSync(join(machine.home, ".config", "ctxbridge"), "in the way")
+      const { code, stdout, stderr } = await run(["config", "set", "restore.budget", "6000"], machine)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" })
+      expect(stderr.split("\n")).toEqual([
+        expect.stringMatching(/^ctxbridge: cannot write \S+config\.toml: E[A-Z]+: [^,]+$/),
+        "hint: check who may write there; a variable sets an option, too: ctxbridge config describe OPTION",
+        "",
+      ])
     })
 
     test("changes its own line only: order, comments and tables stay", async () => {
