@@ -84,7 +84,11 @@ function told(report: CycleReport): Told {
   ]
   const left = dryRun ? "would be embedded" : `embedded, ${embedding.left} left`
   return [
-    ["decay", `${count(turns, "turn")}, ${decay.used} used${mean}; nothing to write`],
+    // What subagents were asked and what came before a first prompt may leave the index, too; status counts no turn there.
+    [
+      "decay",
+      `${count(turns, "turn")}, those without a prompt too, ${decay.used} used${mean}; nothing to write`,
+    ],
     ...(enabled ? moves : [["demotion", "off: archive.cold"] as const]),
     ["now", `${tiers.hot} hot, ${bytes(tiers.hotBytes)} of transcripts; ${tiers.cold} cold`],
     [

@@ -255,6 +255,7 @@ describe("optimize", () => {
     expect(ran.stdout).toContain("1 turn left the index")
     expect(ran.stdout).toContain("1 turn embedded, 0 left")
     expect(ran.stdout).toMatch(/1 hot, .* 1 cold/)
+    expect(ran.stdout).toMatch(/^decay +2 turns, those without a prompt too, \d used/m)
   })
 
   test("without an archive it says so", async () => {
