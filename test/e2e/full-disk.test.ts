@@ -166,7 +166,9 @@ test("verify counts what the database does not know of", async () => {
   })
   expect(await called("verify")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/\nThe database is 1\.\d KB behind, in 1 transcript\.\n/),
+    stdout: expect.stringMatching(
+      /\nThe database is 1\.\d KB behind, in 1 transcript: `ctxbridge rebuild` brings it up to date\.\n/,
+    ),
   })
   expect(await called("rebuild")).toMatchObject({ code: 0 })
   expect((await called("verify")).stdout).not.toContain("behind")

@@ -154,7 +154,7 @@ function renderVerify(report: VerifyReport, views: Backlog["views"] | undefined,
   else if (views.bytes > 0) {
     lines.push(
       "",
-      `The database is ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}.`,
+      `The database is ${bytes(views.bytes)} behind, in ${count(views.transcripts, "transcript")}: \`ctxbridge rebuild\` brings it up to date.`,
     )
   }
   lines.push("", verdict(report, style))
