@@ -91,7 +91,7 @@ export interface ChangedFiles {
 
 /** In a few words. */
 export const movedText = ({ files, changed }: ChangedFiles): string =>
-  files === 1 ? "its file changed since" : `${changed} of its ${files} files changed since`
+  files === 1 ? "changed since" : `${changed} of its ${files} files changed since`
 
 export interface FileSince {
   readonly turn: number
