@@ -174,13 +174,13 @@ interface Shot {
   readonly height?: number
   readonly dark?: boolean
   readonly phone?: boolean
-  /** What is typed before: JavaScript in the page. */
-  readonly typed?: string
+  /** JavaScript that the page runs before. */
+  readonly script?: string
 }
 
 /** @param file of the folder that `open` makes; with a star: the largest that is named so */
 const browserShot =
-  (file: string, { width = 1280, height = 800, dark = false, phone = false, typed }: Shot = {}) =>
+  (file: string, { width = 1280, height = 800, dark = false, phone = false, script }: Shot = {}) =>
   async ({ machine, project, browser }: World, name: string): Promise<void> => {
     const folder = join(machine.root, "pages")
     const made = await run(["open", "-a", "-o", folder, "--force"], { env: machine.env, cwd: project })
@@ -193,7 +193,7 @@ const browserShot =
     await page.ask(
       `document.body.innerHTML.includes(${JSON.stringify(machine.home)}) && document.querySelectorAll('code').forEach((one) => { one.textContent = one.textContent.replaceAll(${JSON.stringify(machine.home)}, '~') })`,
     )
-    if (typed !== undefined) await page.ask(typed)
+    if (script !== undefined) await page.ask(script)
     await Bun.sleep(800)
     const whole = join(machine.root, `${name}.png`)
     await Bun.write(whole, await page.picture())
@@ -220,9 +220,9 @@ const MAKERS: Readonly<Record<string, (world: World, name: string) => Promise<vo
   prune: terminal("prune"),
   config: terminal("config list", { most: 24 }),
   "open-sessions": browserShot("index.html"),
-  "open-search": browserShot("index.html", { typed: typing("rate limit") }),
+  "open-search": browserShot("index.html", { script: typing("rate limit") }),
   "open-session": browserShot(`${SESSION}.html`, { dark: true }),
-  "open-file": browserShot("file-*.html"),
+  "open-file": browserShot("file-*.html", { script: "location.hash = 'L9'" }),
   "open-phone": browserShot("index.html", { width: 360, height: 720, phone: true }),
 }
 
