@@ -74,10 +74,11 @@ for (const version of ["0.24.4"]) {
       expect(occurrences(requests.at(-1)!, RESTORE_MARK)).toBe(1)
       // What the summary lost.
       expect(requests.at(-1)!.includes("exit 3")).toBe(true)
-      await until("every byte in the vault", () => {
-        const copy = vaultFile(world.store, vaultPath(path, world.home))
-        if (!existsSync(copy)) return false
-        return Buffer.from(Bun.zstdDecompressSync(readFileSync(copy))).equals(readFileSync(path))
+      const copy = vaultFile(world.store, vaultPath(path, world.home))
+      const archived = (): Buffer =>
+        existsSync(copy) ? Buffer.from(Bun.zstdDecompressSync(readFileSync(copy))) : Buffer.alloc(0)
+      await until("every byte in the vault", () => archived().equals(readFileSync(path)), {
+        state: () => `lacking: ${readFileSync(path).subarray(archived().length)}`,
       })
       expect(ctxbridge(world, ["verify"])).toMatchObject({ exitCode: 0 })
     })
