@@ -257,7 +257,8 @@ function linesWithin(lines: readonly TellingLine[], rows: number, { style, colum
     if (shown.length <= rows || last === undefined) return shown
     const room = Bun.stringWidth(last.text) - CUT_STEP
     const shorter = within(last, room)
-    const isShorter = room >= LEAST_CUT && shorter.text !== last.text
+    // The only one is shown however little of it fits.
+    const isShorter = room >= (kept.length === 1 ? 1 : LEAST_CUT) && shorter.text !== last.text
     kept.splice(-1, 1, ...(isShorter ? [{ ...last, ...shorter }] : []))
   }
 }

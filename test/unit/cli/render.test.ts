@@ -573,6 +573,10 @@ describe("render screen", () => {
     expect(lines).toHaveLength(23)
   })
 
+  const PATHS_ALONE = Array.from({ length: 7 }, () => [
+    { words: ["/a-folder".repeat(9), "é"], part: 3, isProse: false },
+  ])
+
   test("for any hits at any terminal: no more rows than the screen has, none wider, and no half of a character", () => {
     const word = fc.constantFrom(
       "kiln",
@@ -617,6 +621,8 @@ describe("render screen", () => {
           if (lines.length > 0) expect(rows[at + 1]).toStartWith("  ")
         }
       }),
+      // A path ends its row early, and the only line of a hit has one row.
+      { examples: [[PATHS_ALONE, 32, true]] },
     )
   })
 })
