@@ -188,6 +188,10 @@ test("FILE:LINE lists the states in which that line came or went", async () => {
   const { states } = await json(machine, "src/limit.ts:2")
   expect(states.map(({ state }: { state: number }) => state)).toEqual([2])
   expect(await undo(machine, "src/limit.ts:99")).toMatchObject({ code: 64, stdout: "" })
+  expect(await undo(machine, "")).toMatchObject({
+    code: 64,
+    stderr: "ctxbridge: undo needs a file\nhint: such as ctxbridge undo src/main.ts\n",
+  })
   expect(existsSync(join(machine.cwd, "src/limit.ts:2"))).toBeFalse()
 })
 

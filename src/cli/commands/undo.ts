@@ -83,6 +83,7 @@ export default {
     if (args["dry-run"] === true && to === undefined)
       throw usageError("--dry-run needs --to", "such as --to 2 --dry-run; --diff 2 shows what would change")
     const typed = words(args).join(" ").trim()
+    if (typed === "") throw usageError("undo needs a file", "such as ctxbridge undo src/main.ts")
     const whole = resolve(env.cwd, typed)
     const line = statsOf(whole) === undefined ? linesNamed(typed) : undefined
     const path = line === undefined ? whole : resolve(env.cwd, line.file)

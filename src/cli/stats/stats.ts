@@ -263,9 +263,7 @@ function frictionIn(
     takenBack,
     failuresByHour,
     tools: [...tools.values()].sort((a, b) => b.calls - a.calls || (a.name < b.name ? -1 : 1)),
-    files: mostEdited([...files.values()], most).map(([path, edits, failed, turns, handle]) => ({
-      ...{ path, edits, failed, turns, handle },
-    })),
+    files: mostEdited([...files.values()], most).map(namedFile),
     errors,
   }
 }
@@ -285,6 +283,14 @@ function together(one: SummedFile | undefined, other: SummedFile): SummedFile {
     isLater ? latest : other[5],
   ]
 }
+
+const namedFile = ([path, edits, failed, turns, handle]: SummedFile) => ({
+  path,
+  edits,
+  failed,
+  turns,
+  handle,
+})
 
 /** Of thousands, only those are put in order that may be among the first. */
 function mostEdited(files: readonly SummedFile[], most: number): SummedFile[] {
